@@ -1,0 +1,17 @@
+//! What Slipway needs of the world outside: storage, time, chance and the wire. Nothing else is
+//! abstract. Each port has one conformance suite that every implementation passes.
+
+use std::{future::Future, pin::Pin};
+
+mod clock;
+mod random;
+mod storage;
+mod transport;
+
+pub use clock::Clock;
+pub use random::Random;
+pub use storage::*;
+pub use transport::{Transport, TransportError};
+
+/// A boxed future; ports are trait objects so that the engine is compiled once.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,0 +1,147 @@
+//! Who is to blame and why: the error vocabulary that users and operators see.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{state::spelled, text::BadText};
+
+spelled! {
+    /// The part a failure is charged to. An error of an inner system keeps the inner component.
+    Component, "component" {
+        /// The engine and our own logic.
+        Keb => "keb",
+        /// Our storage.
+        Db => "db - keb",
+        /// Calls to any Kubernetes API.
+        K8sClient => "k8s client - keb",
+        /// The provisioner.
+        Provisioner => "provisioner",
+        /// The infrastructure manager.
+        InfrastructureManager => "infrastructure-manager",
+        /// The reconciler.
+        Reconciler => "reconciler",
+        /// The lifecycle manager.
+        LifecycleManager => "lifecycle-manager",
+        /// Availability evaluations.
+        Avs => "avs",
+        /// The event data platform.
+        Edp => "edp",
+        /// The identity service.
+        Ias => "ias",
+        /// The BTP manager.
+        BtpManager => "btp-manager",
+        /// The pool of hyperscaler accounts.
+        AccountPool => "account-pool",
+        /// The director.
+        Director => "director",
+    }
+}
+
+/// Declares [`Reason`]: the reasons we give ourselves, and [`Reason::Other`] for those that come
+/// from outside (a Kubernetes status reason, a condition of a Runtime).
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $variant:ident => $text:literal,)+) => {
+        /// Why an operation failed. Each reason has a page in `docs/errors/`.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        pub enum Reason {
+            $($(#[$doc])* $variant,)+
+            /// A reason given by another system, kept as it came.
+            Other(String),
+        }
+
+        impl Reason {
+            /// The reasons of our own, each with a page.
+            pub const OWN: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The contract spelling.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $text,)+
+                    Self::Other(text) => text,
+                }
+            }
+        }
+
+        impl From<String> for Reason {
+            fn from(text: String) -> Self {
+                match text.as_str() {
+                    $($text => Self::$variant,)+
+                    _ => Self::Other(text),
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// A defect of ours, a panic among them.
+    KebInternal => "err_keb_internal",
+    /// A budget is spent.
+    KebTimeout => "err_keb_timeout",
+    /// A row that must exist does not.
+    DbNotFound => "err_db_not_found",
+    /// Somebody else kept changing the same row.
+    DbConflict => "err_db_conflict",
+    /// The database refused or broke.
+    DbInternal => "err_db_internal",
+    /// An outside system answered with a status we cannot use.
+    HttpStatusCode => "err_http_status_code",
+}
+
+impl From<Reason> for String {
+    fn from(reason: Reason) -> Self {
+        reason.as_str().to_owned()
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Reason {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// What made an operation fail. Never empty on a failed operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastError {
+    /// The details, for operators. Users see the operation's description instead.
+    pub message: String,
+    /// Why.
+    pub reason: Reason,
+    /// Who is to blame.
+    pub component: Component,
+    /// The step that failed; empty when the engine itself ended the operation.
+    pub step: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_read_back_and_foreign_ones_are_kept() {
+        for reason in Reason::OWN {
+            assert_eq!(&Reason::from(reason.as_str().to_owned()), reason);
+        }
+        assert_eq!(Reason::from("NotFound".to_owned()).as_str(), "NotFound");
+    }
+
+    #[test]
+    fn components_read_back() {
+        for component in Component::ALL {
+            assert_eq!(component.as_str().parse::<Component>().as_ref(), Ok(component));
+        }
+    }
+}

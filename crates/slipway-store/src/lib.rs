@@ -1,0 +1,9 @@
+//! The storage port on PostgreSQL, SQLite and memory.
+//!
+//! The memory store is the executable description of the port: it is the shortest, it applies the
+//! rules of `slipway-model` directly, and the simulation runs on it. The SQL stores say the same
+//! in SQL. One conformance suite (`tests/suite`) holds all three to it.
+
+pub mod memory;
+
+pub use memory::MemoryStore;

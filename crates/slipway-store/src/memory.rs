@@ -1,0 +1,584 @@
+//! The storage port in memory: for simulations and tests, and as the plainest description of what
+//! each call means. Every method is one critical section, which is what a transaction is to the
+//! SQL stores.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use slipway_model::{
+    Action, Bugs, KnownBug, Operation, OperationId, OperationState, Record, RecordKind, ReplicaId, StepRecord,
+    Timestamp, WaitKey,
+    operation::{Fields, NewOperation, Schedule},
+    ports::{
+        BoxFuture, Claim, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Lease,
+        Next, Peer, Storage, StoreError, StoreResult, WakeListener,
+    },
+    preemption,
+    state::Class,
+    time::secs,
+};
+use tokio::sync::watch;
+
+/// Storage that forgets everything with the process.
+pub struct MemoryStore {
+    clock: Arc<dyn Clock>,
+    bugs: Bugs,
+    tables: Mutex<Tables>,
+    hints: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Tables {
+    operations: BTreeMap<OperationId, Row>,
+    records: Vec<Record>,
+    /// Latest wake-up of each key. Numbers come from one counter and never repeat, so forgetting
+    /// an old row cannot make a new wake-up look seen.
+    signals: BTreeMap<WaitKey, Signal>,
+    replicas: BTreeMap<ReplicaId, Life>,
+    last_record: u64,
+    last_signal: u64,
+}
+
+struct Row {
+    operation: Operation,
+    steps: Vec<StepRecord>,
+    /// The latest wake-up of `schedule.wait_on` that this operation has been run for.
+    wait_seen: u64,
+    woken_by: Option<String>,
+    taken_from: Option<ReplicaId>,
+}
+
+struct Signal {
+    number: u64,
+    at: Timestamp,
+}
+
+struct Life {
+    beat: u64,
+    at: Timestamp,
+}
+
+impl MemoryStore {
+    /// An empty store whose own time is `clock`.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self::with_bugs(clock, Bugs::NONE)
+    }
+
+    /// The same with a known bug, for the simulation's own test.
+    pub fn with_bugs(clock: Arc<dyn Clock>, bugs: Bugs) -> Self {
+        Self { clock, bugs, tables: Mutex::default(), hints: watch::Sender::new(0) }
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        // A panic inside a critical section is a failed test already; the data stays readable.
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give_hint(&self) {
+        self.hints.send_modify(|count| *count += 1);
+    }
+
+    fn take_leases(&self, tables: &mut Tables, from: &ReplicaId, now: Timestamp) -> usize {
+        let mut taken = 0;
+        for row in tables.operations.values_mut() {
+            if row.operation.schedule.owner.as_ref() == Some(from) {
+                let schedule = &mut row.operation.schedule;
+                let was_running = schedule.due_at.is_none();
+                give_up_lease(schedule, now);
+                row.taken_from = was_running.then(|| from.clone());
+                taken += 1;
+            }
+        }
+        self.give_hint();
+        taken
+    }
+}
+
+/// The lease ends here: the next holder gets a higher fence, and a running step runs again at once.
+fn give_up_lease(schedule: &mut Schedule, now: Timestamp) {
+    schedule.owner = None;
+    schedule.fence += 1;
+    schedule.commits = 0;
+    schedule.due_at = Some(schedule.due_at.unwrap_or(now));
+}
+
+impl Tables {
+    fn record(&mut self, operation: OperationId, at: Timestamp, kind: RecordKind) {
+        self.last_record += 1;
+        self.records.push(Record { id: self.last_record, operation, at, kind });
+    }
+
+    fn row(&mut self, id: OperationId) -> StoreResult<&mut Row> {
+        self.operations.get_mut(&id).ok_or_else(|| StoreError::NotFound { what: "operation", id: id.to_string() })
+    }
+
+    fn unfinished<'a>(&'a self, of: &'a Operation) -> impl Iterator<Item = &'a Operation> {
+        self.operations
+            .values()
+            .map(|row| &row.operation)
+            .filter(|op| op.instance_id == of.instance_id && !op.state.is_finished())
+    }
+
+    fn wake(&mut self, key: &WaitKey, cause: &str, now: Timestamp) -> usize {
+        self.last_signal += 1;
+        let number = self.last_signal;
+        self.signals.insert(key.clone(), Signal { number, at: now });
+        let mut woken = 0;
+        for row in self.operations.values_mut() {
+            let schedule = &mut row.operation.schedule;
+            // A paused operation keeps still; it looks for itself when it is resumed.
+            let waits = schedule.due_at.is_some() && schedule.wait_on.as_ref() == Some(key);
+            if waits && row.operation.control.pause.is_none() {
+                schedule.due_at = schedule.due_at.min(Some(now));
+                row.wait_seen = number;
+                row.woken_by = Some(cause.to_owned());
+                woken += 1;
+            }
+        }
+        woken
+    }
+
+    /// Makes the first pending operation of an instance due, now that another has ended.
+    fn wake_next_pending(&mut self, ended: &Operation, now: Timestamp) {
+        let next = self
+            .unfinished(ended)
+            .filter(|op| op.state == OperationState::Pending)
+            .min_by_key(|op| preemption::start_order(op))
+            .map(|op| op.id);
+        if let Some(row) = next.and_then(|id| self.operations.get_mut(&id))
+            && row.operation.control.pause.is_none()
+        {
+            row.operation.schedule.due_at = Some(now);
+            row.woken_by = Some(format!("end of operation {}", ended.id));
+        }
+    }
+}
+
+impl Storage for MemoryStore {
+    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Timestamp>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            let now = tables.replicas.values().map(|life| life.at).max().max(Some(self.clock.wall()));
+            let now = now.unwrap_or_default();
+            tables.replicas.entry(replica.clone()).or_insert(Life { beat: 0, at: now });
+            Ok(now)
+        })
+    }
+
+    fn heartbeat<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<Heartbeat>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            let alive = match tables.replicas.get_mut(replica) {
+                Some(life) => {
+                    life.beat += 1;
+                    life.at = now;
+                    true
+                }
+                None => false,
+            };
+            let peers = tables
+                .replicas
+                .iter()
+                .filter(|(id, _)| *id != replica)
+                .map(|(id, life)| Peer { id: id.clone(), beat: life.beat })
+                .collect();
+            Ok(Heartbeat { alive, database_now: self.clock.wall(), peers })
+        })
+    }
+
+    fn take_over<'a>(&'a self, dead: &'a Peer, now: Timestamp) -> BoxFuture<'a, StoreResult<usize>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            match tables.replicas.get(&dead.id) {
+                Some(life) if life.beat == dead.beat => {
+                    tables.replicas.remove(&dead.id);
+                    Ok(self.take_leases(&mut tables, &dead.id, now))
+                }
+                _ => Ok(0),
+            }
+        })
+    }
+
+    fn release<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<usize>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            tables.replicas.remove(replica);
+            if self.bugs.has(KnownBug::LostOnRollout) {
+                return Ok(0);
+            }
+            Ok(self.take_leases(&mut tables, replica, now))
+        })
+    }
+
+    fn held<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Vec<(OperationId, u64)>>> {
+        Box::pin(async move {
+            let tables = self.tables();
+            let schedules = tables.operations.iter().map(|(id, row)| (*id, &row.operation.schedule));
+            Ok(schedules
+                .filter(|(_, s)| s.owner.as_ref() == Some(replica) && s.due_at.is_none())
+                .map(|(id, s)| (id, s.fence))
+                .collect())
+        })
+    }
+
+    fn surrender<'a>(
+        &'a self,
+        replica: &'a ReplicaId,
+        leases: &'a [(OperationId, u64)],
+        now: Timestamp,
+    ) -> BoxFuture<'a, StoreResult<usize>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            let mut given_back = 0;
+            for (id, fence) in leases {
+                let Some(row) = tables.operations.get_mut(id) else { continue };
+                let schedule = &mut row.operation.schedule;
+                if schedule.owner.as_ref() == Some(replica) && schedule.fence == *fence && schedule.due_at.is_none() {
+                    give_up_lease(schedule, now);
+                    given_back += 1;
+                }
+            }
+            self.give_hint();
+            Ok(given_back)
+        })
+    }
+
+    fn enqueue<'a>(&'a self, new: NewOperation, now: Timestamp) -> BoxFuture<'a, StoreResult<Enqueued>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            if let Some(row) = tables.operations.get(&new.id) {
+                return Ok(Enqueued::Existing(row.operation.clone()));
+            }
+            let (kind, temporary, id, by) = (new.kind, new.temporary, new.id, new.by.clone());
+            let operation = new.accepted(now);
+            let unfinished: Vec<_> = tables.unfinished(&operation).cloned().collect();
+            if let Some(existing) = unfinished.iter().find(|op| preemption::joins(kind, temporary, op)) {
+                return Ok(Enqueued::Existing(existing.clone()));
+            }
+            for victim in unfinished.iter().filter(|op| preemption::cancels(kind, temporary, op)) {
+                let record = preemption::cancel(&mut tables.row(victim.id)?.operation, id, now);
+                tables.record(victim.id, now, record);
+            }
+            tables.record(id, now, RecordKind::Accepted { by });
+            let row =
+                Row { operation: operation.clone(), steps: Vec::new(), wait_seen: 0, woken_by: None, taken_from: None };
+            tables.operations.insert(id, row);
+            self.give_hint();
+            Ok(Enqueued::New(operation))
+        })
+    }
+
+    fn claim<'a>(&'a self, request: &'a ClaimRequest) -> BoxFuture<'a, StoreResult<Claimed>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            if !tables.replicas.contains_key(&request.replica) {
+                return Ok(Claimed::default());
+            }
+            let mut claimed = Claimed::default();
+            for want in &request.wants {
+                let mut due: Vec<_> = tables
+                    .operations
+                    .values()
+                    .map(|row| &row.operation)
+                    .filter(|op| op.kind.class() == want.class && request.known.contains(&op.process))
+                    .filter(|op| op.schedule.owner.as_ref().is_none_or(|owner| *owner == request.replica))
+                    .filter_map(|op| Some((op.schedule.due_at?, op.id)))
+                    .collect();
+                due.sort_unstable();
+                let mut room = want.limit;
+                for (due_at, id) in due {
+                    if due_at > request.now {
+                        claimed.next_due = Some(claimed.next_due.map_or(due_at, |at| at.min(due_at)));
+                        break;
+                    }
+                    if room == 0 {
+                        break;
+                    }
+                    if self.bugs.has(KnownBug::TimerInPastNeverFires) && request.now.since(due_at) > secs(3) {
+                        continue;
+                    }
+                    if let Some(claim) = self.claim_one(&mut tables, id, request) {
+                        claimed.claims.push(claim);
+                        room -= 1;
+                    }
+                }
+            }
+            Ok(claimed)
+        })
+    }
+
+    fn commit<'a>(&'a self, group: &'a [Commit]) -> BoxFuture<'a, StoreResult<Vec<CommitOutcome>>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            group.iter().map(|commit| self.commit_one(&mut tables, commit)).collect()
+        })
+    }
+
+    fn update<'a>(
+        &'a self,
+        id: OperationId,
+        expected_version: u64,
+        fields: Fields,
+        now: Timestamp,
+    ) -> BoxFuture<'a, StoreResult<Option<u64>>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            let op = &mut tables.row(id)?.operation;
+            refuse_if_finished(op)?;
+            if op.version != expected_version {
+                return Ok(None);
+            }
+            op.version += 1;
+            op.fields = fields;
+            op.updated_at = now;
+            Ok(Some(op.version))
+        })
+    }
+
+    fn wake<'a>(&'a self, keys: &'a [WaitKey], cause: &'a str, now: Timestamp) -> BoxFuture<'a, StoreResult<usize>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            let woken = keys.iter().map(|key| tables.wake(key, cause, now)).sum();
+            self.give_hint();
+            Ok(woken)
+        })
+    }
+
+    fn act<'a>(
+        &'a self,
+        id: OperationId,
+        action: &'a Action,
+        by: &'a str,
+        why: &'a str,
+        now: Timestamp,
+    ) -> BoxFuture<'a, StoreResult<Operation>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            let row = tables.row(id)?;
+            let record = action.apply(&mut row.operation, &mut row.steps, by, why, now).map_err(StoreError::Refused)?;
+            row.woken_by = Some(format!("{} by {by}", action.name()));
+            let operation = row.operation.clone();
+            tables.record(id, now, record);
+            self.give_hint();
+            Ok(operation)
+        })
+    }
+
+    fn operation<'a>(&'a self, id: OperationId) -> BoxFuture<'a, StoreResult<Operation>> {
+        Box::pin(async move { Ok(self.tables().row(id)?.operation.clone()) })
+    }
+
+    fn operations<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, StoreResult<Vec<Operation>>> {
+        Box::pin(async move {
+            let tables = self.tables();
+            let rows = tables.operations.values().rev().map(|row| &row.operation);
+            Ok(rows
+                .filter(|op| filter.before.is_none_or(|before| op.id < before))
+                .filter(|op| filter.instance.as_ref().is_none_or(|instance| op.instance_id == *instance))
+                .filter(|op| filter.states.is_empty() || filter.states.contains(&op.state))
+                .take(filter.limit)
+                .cloned()
+                .collect())
+        })
+    }
+
+    fn steps<'a>(&'a self, id: OperationId) -> BoxFuture<'a, StoreResult<Vec<StepRecord>>> {
+        Box::pin(async move { Ok(self.tables().row(id)?.steps.clone()) })
+    }
+
+    fn records<'a>(&'a self, id: OperationId, after: u64, limit: usize) -> BoxFuture<'a, StoreResult<Vec<Record>>> {
+        Box::pin(async move {
+            let tables = self.tables();
+            let records = tables.records.iter().filter(|record| record.operation == id && record.id > after);
+            Ok(records.take(limit).cloned().collect())
+        })
+    }
+
+    fn purge<'a>(&'a self, before: Timestamp, limit: usize) -> BoxFuture<'a, StoreResult<usize>> {
+        Box::pin(async move {
+            let mut tables = self.tables();
+            let Tables { records, operations, signals, .. } = &mut *tables;
+            let mut purged = 0;
+            records.retain(|record| {
+                let ended = operations.get(&record.operation).is_none_or(|row| row.operation.state.is_finished());
+                let old = record.at < before && ended && purged < limit;
+                purged += usize::from(old);
+                !old
+            });
+            signals.retain(|_, signal| {
+                let old = signal.at < before && purged < limit;
+                purged += usize::from(old);
+                !old
+            });
+            Ok(purged)
+        })
+    }
+
+    fn reencrypt<'a>(&'a self, _limit: usize) -> BoxFuture<'a, StoreResult<usize>> {
+        // Nothing here outlives the process, so nothing is encrypted.
+        Box::pin(async { Ok(0) })
+    }
+
+    fn due<'a>(&'a self, now: Timestamp) -> BoxFuture<'a, StoreResult<Vec<(Class, usize)>>> {
+        Box::pin(async move {
+            let tables = self.tables();
+            let count = |class: Class| {
+                let of_class = tables.operations.values().filter(|row| row.operation.kind.class() == class);
+                of_class.filter(|row| row.operation.schedule.due_at.is_some_and(|at| at <= now)).count()
+            };
+            Ok(Class::ALL.iter().map(|class| (*class, count(*class))).collect())
+        })
+    }
+
+    fn listen(&self) -> Box<dyn WakeListener> {
+        Box::new(Listener(self.hints.subscribe()))
+    }
+}
+
+impl MemoryStore {
+    fn claim_one(&self, tables: &mut Tables, id: OperationId, request: &ClaimRequest) -> Option<Claim> {
+        let op = &tables.operations.get(&id)?.operation;
+        let pending = op.state == OperationState::Pending;
+        let starts = pending
+            && op.control.cancel.is_none()
+            && op.control.pause.is_none()
+            && (preemption::may_start(op, tables.unfinished(op)) || self.bugs.has(KnownBug::TwoPendingBothStart));
+        let blocked = pending && !starts && op.control.cancel.is_none() && op.control.pause.is_none();
+
+        let row = tables.operations.get_mut(&id)?;
+        let op = &mut row.operation;
+        op.schedule.due_at = None;
+        if blocked {
+            return None;
+        }
+        if op.schedule.owner.is_none() {
+            op.schedule.owner = Some(request.replica.clone());
+            op.schedule.fence += 1;
+            op.schedule.commits = 0;
+        }
+        if starts {
+            op.state = OperationState::InProgress;
+            op.started_at = Some(request.now);
+            op.budget_from = op.budget_from.or(Some(request.now));
+            op.updated_at = request.now;
+            op.version += 1;
+        }
+        Some(Claim {
+            operation: op.clone(),
+            steps: row.steps.clone(),
+            lease: Lease { replica: request.replica.clone(), fence: op.schedule.fence },
+            started: starts,
+            woken_by: row.woken_by.take(),
+            taken_from: row.taken_from.take(),
+        })
+    }
+
+    fn commit_one(&self, tables: &mut Tables, commit: &Commit) -> StoreResult<CommitOutcome> {
+        let signal = match &commit.next {
+            Next::Park { wait_on: Some(key), .. } => tables.signals.get(key).map_or(0, |signal| signal.number),
+            _ => 0,
+        };
+        let row = tables.row(commit.operation)?;
+        let op = &mut row.operation;
+        let holds =
+            op.schedule.owner.as_ref() == Some(&commit.lease.replica) && op.schedule.fence == commit.lease.fence;
+        // The first try went through and its answer was lost. An ended or parked operation may
+        // have no owner any more, but the fence tells that nobody has held it since.
+        if op.schedule.fence == commit.lease.fence && op.schedule.commits >= commit.number {
+            return Ok(CommitOutcome::Committed { version: op.version, control: Box::new(op.control.clone()) });
+        }
+        if !holds && !self.bugs.has(KnownBug::LeaseStolenByPausedReplica) || op.state.is_finished() {
+            return Ok(CommitOutcome::Fenced);
+        }
+        if op.version != commit.expected_version {
+            return Ok(CommitOutcome::Conflict(Box::new(op.clone())));
+        }
+        if let Next::End { state } = commit.next
+            && !op.state.may_become(state)
+        {
+            return Err(StoreError::Refused(format!("operation {} cannot go from {} to {state}", op.id, op.state)));
+        }
+
+        op.schedule.commits = commit.number;
+        op.updated_at = commit.at;
+        if let Some(fields) = &commit.fields {
+            op.fields = fields.clone();
+            op.version += 1;
+        }
+        if commit.clear_skip && op.control.seq <= commit.seen_control {
+            op.control.skip = None;
+        }
+        for step in &commit.steps {
+            match row.steps.iter_mut().find(|old| old.stage == step.stage && old.step == step.step) {
+                Some(old) => *old = StepRecord { seq: old.seq, ..step.clone() },
+                None => row.steps.push(step.clone()),
+            }
+        }
+        row.steps.sort_by_key(|step| step.seq);
+
+        let op = &mut row.operation;
+        let schedule = &mut op.schedule;
+        let unseen_wish = op.control.seq > commit.seen_control && !self.bugs.has(KnownBug::CancelLostDuringWait);
+        let mut ended = None;
+        match &commit.next {
+            Next::Run => {}
+            Next::Park { due_at, wait_on, keep_lease } => {
+                let seen = if schedule.wait_on == *wait_on { row.wait_seen } else { 0 };
+                let unseen_event = signal > seen && !self.bugs.has(KnownBug::WakeUpLostBeforeWait);
+                schedule.due_at = Some(if unseen_wish || unseen_event { commit.at } else { *due_at });
+                schedule.wait_on = wait_on.clone();
+                row.wait_seen = signal;
+                if unseen_event {
+                    row.woken_by = Some("an event during the last look".to_owned());
+                }
+                if !keep_lease {
+                    schedule.owner = None;
+                }
+            }
+            Next::Hold => {
+                schedule.due_at = unseen_wish.then_some(commit.at);
+                schedule.owner = None;
+            }
+            Next::End { state } => {
+                op.state = *state;
+                op.finished_at = Some(commit.at);
+                schedule.due_at = None;
+                schedule.owner = None;
+                schedule.wait_on = None;
+                ended = Some(op.clone());
+            }
+        }
+        let (version, control) = (op.version, Box::new(op.control.clone()));
+        for (at, kind) in &commit.records {
+            tables.record(commit.operation, *at, kind.clone());
+        }
+        if let Some(ended) = ended {
+            tables.wake_next_pending(&ended, commit.at);
+            tables.wake(&WaitKey::operation(ended.id), &format!("end of operation {}", ended.id), commit.at);
+            self.give_hint();
+        }
+        Ok(CommitOutcome::Committed { version, control })
+    }
+}
+
+fn refuse_if_finished(op: &Operation) -> StoreResult<()> {
+    if op.state.is_finished() {
+        return Err(StoreError::Refused(format!("operation {} has already ended: {}", op.id, op.state)));
+    }
+    Ok(())
+}
+
+struct Listener(watch::Receiver<u64>);
+
+impl WakeListener for Listener {
+    fn hint(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if self.0.changed().await.is_err() {
+                // The store is gone: no more hints.
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+}
