@@ -1,6 +1,6 @@
 //! One operation: an asynchronous unit of work on one instance.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,8 @@ pub struct NewOperation {
     pub plan: String,
     /// The process that does it.
     pub process: ProcessKey,
+    /// How long it may take, from the process table at the time of acceptance.
+    pub budget: Duration,
     /// First data of the steps.
     pub data: JsonText,
     /// Values that must be kept encrypted: one JSON text, opaque to engine and store.
@@ -88,6 +90,7 @@ impl NewOperation {
             secrets: self.secrets,
             version: 1,
             control: Control::default(),
+            budget: self.budget,
             budget_from: self.kind.budget_counts_queueing().then_some(now),
             created_at: now,
             started_at: None,
@@ -133,6 +136,8 @@ pub struct Operation {
     pub version: u64,
     /// Wishes not met yet.
     pub control: Control,
+    /// How long it may take.
+    pub budget: Duration,
     /// Begin of its budget; moved on by the length of every pause. None while an upgrade is pending.
     pub budget_from: Option<Timestamp>,
     /// Accepted.
@@ -145,6 +150,13 @@ pub struct Operation {
     pub updated_at: Timestamp,
     /// When it is looked at, by whom, and what it waits on.
     pub schedule: Schedule,
+}
+
+impl Operation {
+    /// When its budget ends; none while it has not begun.
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.budget_from.map(|from| from + self.budget)
+    }
 }
 
 /// The part of an operation that its process writes.

@@ -442,14 +442,17 @@ impl MemoryStore {
         let op = &tables.operations.get(&id)?.operation;
         let pending = op.state == OperationState::Pending;
         let starts = pending
+            && op.deadline().is_none_or(|deadline| deadline > request.now)
             && op.control.cancel.is_none()
             && op.control.pause.is_none()
             && (preemption::may_start(op, tables.unfinished(op)) || self.bugs.has(KnownBug::TwoPendingBothStart));
-        let blocked = pending && !starts && op.control.cancel.is_none() && op.control.pause.is_none();
+        let deadline = op.deadline();
+        let is_late = deadline.is_some_and(|deadline| deadline <= request.now);
+        let blocked = pending && !starts && !is_late && op.control.cancel.is_none() && op.control.pause.is_none();
 
         let row = tables.operations.get_mut(&id)?;
         let op = &mut row.operation;
-        op.schedule.due_at = None;
+        op.schedule.due_at = if blocked { deadline } else { None };
         if blocked {
             return None;
         }
@@ -487,7 +490,7 @@ impl MemoryStore {
         // The first try went through and its answer was lost. An ended or parked operation may
         // have no owner any more, but the fence tells that nobody has held it since.
         if op.schedule.fence == commit.lease.fence && op.schedule.commits >= commit.number {
-            return Ok(CommitOutcome::Committed { version: op.version, control: Box::new(op.control.clone()) });
+            return Ok(CommitOutcome::Committed { control: Box::new(op.control.clone()) });
         }
         if !holds && !self.bugs.has(KnownBug::LeaseStolenByPausedReplica) || op.state.is_finished() {
             return Ok(CommitOutcome::Fenced);
@@ -533,6 +536,9 @@ impl MemoryStore {
                 if unseen_event {
                     row.woken_by = Some("an event during the last look".to_owned());
                 }
+                if unseen_wish || unseen_event {
+                    self.give_hint();
+                }
                 if !keep_lease {
                     schedule.owner = None;
                 }
@@ -550,7 +556,7 @@ impl MemoryStore {
                 ended = Some(op.clone());
             }
         }
-        let (version, control) = (op.version, Box::new(op.control.clone()));
+        let control = Box::new(op.control.clone());
         for (at, kind) in &commit.records {
             tables.record(commit.operation, *at, kind.clone());
         }
@@ -559,7 +565,7 @@ impl MemoryStore {
             tables.wake(&WaitKey::operation(ended.id), &format!("end of operation {}", ended.id), commit.at);
             self.give_hint();
         }
-        Ok(CommitOutcome::Committed { version, control })
+        Ok(CommitOutcome::Committed { control })
     }
 }
 

@@ -136,7 +136,8 @@ pub struct Claimed {
 pub enum Next {
     /// The holder goes on with the next step.
     Run,
-    /// It waits. Due at once instead if an action or an event came that the holder has not seen.
+    /// It waits. Due at once instead, and hinted so in this process, if an action or an event came
+    /// that the holder has not seen.
     Park {
         /// The safety net: looked at again at this time at the latest.
         due_at: Timestamp,
@@ -188,8 +189,6 @@ pub struct Commit {
 pub enum CommitOutcome {
     /// It is durable.
     Committed {
-        /// The version now.
-        version: u64,
         /// Wishes not met yet.
         control: Box<Control>,
     },
@@ -271,8 +270,8 @@ pub trait Storage: Send + Sync + 'static {
 
     /// Takes due operations: those without owner, and those this replica parked itself. A pending
     /// one is started if [`crate::preemption::may_start`] allows, returned as it is if it was
-    /// asked to cancel, and otherwise left aside until the end of another makes it due. Takes
-    /// nothing for a replica that is not registered.
+    /// asked to cancel or pause or its budget is spent, and otherwise left aside until the end of
+    /// another makes it due, or its budget ends. Takes nothing for a replica that is not registered.
     fn claim<'a>(&'a self, request: &'a ClaimRequest) -> BoxFuture<'a, StoreResult<Claimed>>;
 
     /// Writes a group of commits, of different operations, in one transaction; each is answered by

@@ -1,0 +1,57 @@
+//! Time and chance of the real world. The only place that reads a clock, sleeps or draws.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use slipway_model::{
+    Timestamp,
+    ports::{BoxFuture, Clock, Random},
+};
+
+/// The machine's clocks.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock {
+    origin: Instant,
+}
+
+impl Default for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the port")]
+    fn default() -> Self {
+        Self { origin: Instant::now() }
+    }
+}
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the port")]
+    fn wall(&self) -> Timestamp {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_micros(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the port")]
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+/// Chance, seeded by the operating system. Good for ids, jitter and nonces' uniqueness; keys are
+/// never drawn from it.
+#[derive(Debug, Default)]
+pub struct SystemRandom {
+    seed: RandomState,
+    count: AtomicU64,
+}
+
+impl Random for SystemRandom {
+    fn next_u64(&self) -> u64 {
+        // SipHash of a counter under a random 128-bit key: a keyed pseudo-random function.
+        self.seed.hash_one(self.count.fetch_add(1, Ordering::Relaxed))
+    }
+}
