@@ -50,7 +50,8 @@ impl Tree {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let (at, path) = (entry.path(), format!("{prefix}{name}"));
-            if ignored.contains(&path.as_str()) {
+            // In a linked worktree `.git` is a file.
+            if name == ".git" || ignored.contains(&path.as_str()) {
                 continue;
             }
             let kind = entry.file_type()?;
@@ -100,6 +101,7 @@ mod tests {
         let root = std::env::temp_dir().join(format!("xtask-tree-{}", std::process::id()));
         for (path, text) in [
             (".gitignore", "/out\n"),
+            (".git", "gitdir: elsewhere"),
             ("README.md", "hello"),
             ("out/x.rs", "ignored by git"),
             (".idea/x.rs", "of a tool"),
