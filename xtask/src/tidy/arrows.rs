@@ -61,6 +61,15 @@ impl Arrow {
         let in_tests = || self.tests.contains(&to) || (self.tests.contains(&ANY) && !ENDS.contains(&to));
         self.product.contains(&to) || (used_in == Use::Tests && in_tests())
     }
+
+    /// What it may use, for the message.
+    fn spelled(&self, used_in: Use) -> String {
+        let mut names = self.product.to_vec();
+        if used_in == Use::Tests {
+            names.extend(self.tests);
+        }
+        if names.is_empty() { "none of our crates".to_owned() } else { format!("only {}", names.join(", ")) }
+    }
 }
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
@@ -93,16 +102,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         }
     }
     problems
-}
-
-impl Arrow {
-    fn spelled(&self, used_in: Use) -> String {
-        let mut names = self.product.to_vec();
-        if used_in == Use::Tests {
-            names.extend(self.tests);
-        }
-        if names.is_empty() { "none of our crates".to_owned() } else { format!("only {}", names.join(", ")) }
-    }
 }
 
 #[cfg(test)]
