@@ -162,6 +162,7 @@ impl<'p, D: Domain> Run<'p, D> {
     /// together with the end.
     async fn go(&mut self, life: &Arc<Life<D>>) -> Left {
         loop {
+            self.ctx.hold.acts_on_wishes();
             match self.next_move(life) {
                 Move::Settle(index, why) => self.settle_without_run(index, why, life),
                 Move::Decide(ending, error) => self.decide(ending, error),
