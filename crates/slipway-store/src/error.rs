@@ -147,7 +147,9 @@ impl From<Fault> for StoreError {
 /// The class of an error, decided here and nowhere else. Only what the caller got wrong is refused
 /// and only what is damaged is unreadable; all else may be repaired by somebody, so it is temporary.
 pub(crate) fn store_error(error: &sqlx::Error) -> StoreError {
-    use sqlx::Error::{ColumnDecode, ColumnIndexOutOfBounds, ColumnNotFound, Decode, Encode, RowNotFound, TypeNotFound};
+    use sqlx::Error::{
+        ColumnDecode, ColumnIndexOutOfBounds, ColumnNotFound, Decode, Encode, RowNotFound, TypeNotFound,
+    };
     if let Some(code) = postgres_code(error) {
         return match (&code[..2], code.as_str()) {
             ("22" | "23", _) => StoreError::Refused(sentence(error)),
@@ -163,7 +165,11 @@ pub(crate) fn store_error(error: &sqlx::Error) -> StoreError {
         };
     }
     match error {
-        ColumnDecode { .. } | Decode(_) | ColumnNotFound(_) | ColumnIndexOutOfBounds { .. } | RowNotFound
+        ColumnDecode { .. }
+        | Decode(_)
+        | ColumnNotFound(_)
+        | ColumnIndexOutOfBounds { .. }
+        | RowNotFound
         | TypeNotFound { .. } => StoreError::Unreadable(sentence(error)),
         Encode(_) => StoreError::Refused(sentence(error)),
         _ => StoreError::Unavailable(sentence(error)),

@@ -12,9 +12,11 @@ pub mod postgres;
 mod rows;
 mod schema;
 pub mod secrets;
+pub mod sqlite;
 pub mod testing;
 
 pub use error::OpenError;
 pub use memory::MemoryStore;
 pub use postgres::{PgOptions, PgStore};
 pub use secrets::{Keyring, KeyringError};
+pub use sqlite::SqliteStore;

@@ -1,11 +1,13 @@
 //! Rows and the words of the model, for both databases: which column holds what.
 
+use std::collections::HashSet;
+
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Serialize, de::DeserializeOwned};
 use slipway_model::{
     Control, JsonText, Operation, OperationId, ReplicaId, StepRecord, Timestamp,
     operation::{Fields, Schedule},
-    ports::{Commit, CommitOutcome, Next, StoreError, StoreResult},
+    ports::{Commit, Next, StoreError, StoreResult},
     recorder::Record,
     state::OperationState,
 };
@@ -241,27 +243,63 @@ pub(crate) fn distinct_steps(commit: &Commit) -> impl Iterator<Item = (&StepReco
     })
 }
 
-/// Why the row of a commit did not take it, judged by the row as it is. None: nothing stands
-/// against it now, so somebody must have changed the row in between.
-pub(crate) fn diagnose(commit: &Commit, op: &Operation) -> StoreResult<Option<CommitOutcome>> {
-    let same_fence = op.schedule.fence == commit.lease.fence;
-    // The first try went through and its answer was lost. An ended or parked operation may have no
-    // owner any more, but the fence tells that nobody has held it since.
-    if same_fence && op.schedule.commits >= commit.number {
-        let control = Box::new(op.control.clone());
-        return Ok(Some(CommitOutcome::Committed { version: op.version, control }));
+/// What decides whether a row takes a commit.
+pub(crate) struct Standing<'a> {
+    pub(crate) state: OperationState,
+    pub(crate) version: u64,
+    pub(crate) owner: Option<&'a str>,
+    pub(crate) fence: u64,
+    pub(crate) commits: u64,
+}
+
+impl<'a> Standing<'a> {
+    pub(crate) fn of(op: &'a Operation) -> Self {
+        let Schedule { owner, fence, commits, .. } = &op.schedule;
+        let owner = owner.as_ref().map(ReplicaId::as_str);
+        Self { state: op.state, version: op.version, owner, fence: *fence, commits: *commits }
     }
-    let holds = op.schedule.owner.as_ref() == Some(&commit.lease.replica) && same_fence;
-    if !holds || op.state.is_finished() {
-        return Ok(Some(CommitOutcome::Fenced));
+}
+
+/// How a row stands to a commit.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It takes it.
+    Take,
+    /// It has it: the first try went through and its answer was lost.
+    Already,
+    /// The lease is lost.
+    Fenced,
+    /// Its version moved on.
+    Conflict,
+}
+
+/// Judges a commit by the row; refuses an end that the model's table of states does not allow.
+pub(crate) fn judge(commit: &Commit, row: &Standing<'_>) -> StoreResult<Verdict> {
+    let same_fence = row.fence == commit.lease.fence;
+    // An ended or parked operation may have no owner any more, but the fence tells that nobody has
+    // held it since.
+    if same_fence && row.commits >= commit.number {
+        return Ok(Verdict::Already);
     }
-    if op.version != commit.expected_version {
-        return Ok(Some(CommitOutcome::Conflict(Box::new(op.clone()))));
+    if !same_fence || row.owner != Some(commit.lease.replica.as_str()) || row.state.is_finished() {
+        return Ok(Verdict::Fenced);
+    }
+    if row.version != commit.expected_version {
+        return Ok(Verdict::Conflict);
     }
     match commit.next {
-        Next::End { state } if !op.state.may_become(state) => {
-            Err(StoreError::Refused(format!("operation {} cannot go from {} to {state}", op.id, op.state)))
+        Next::End { state } if !row.state.may_become(state) => {
+            Err(StoreError::Refused(format!("operation {} cannot go from {} to {state}", commit.operation, row.state)))
         }
-        _ => Ok(None),
+        Next::End { .. } | Next::Run | Next::Park { .. } | Next::Hold => Ok(Verdict::Take),
+    }
+}
+
+/// Refuses a group with two commits of one operation: they could not be answered by one statement.
+pub(crate) fn refuse_doubles(commits: &[Commit]) -> StoreResult<()> {
+    let mut seen = HashSet::with_capacity(commits.len());
+    match commits.iter().find(|commit| !seen.insert(commit.operation)) {
+        Some(twice) => Err(StoreError::Refused(format!("a group holds two commits of operation {}", twice.operation))),
+        None => Ok(()),
     }
 }

@@ -75,8 +75,8 @@ impl Keyring {
             if id.is_empty() || id.len() > 64 || !id.bytes().all(word) {
                 return Err(KeyringError::BadId(id.chars().take(80).collect()));
             }
-            let cipher = parse_key(key.expose_secret())
-                .map_err(|problem| KeyringError::BadKey { id: id.clone(), problem })?;
+            let cipher =
+                parse_key(key.expose_secret()).map_err(|problem| KeyringError::BadKey { id: id.clone(), problem })?;
             if ring.insert(id.clone(), cipher).is_some() {
                 return Err(KeyringError::Twice(id));
             }
@@ -194,10 +194,7 @@ mod tests {
         let good = "ab".repeat(32);
         assert_eq!(ring(&[("k1", &good)], "k2").expect_err("no such key"), KeyringError::NoActive("k2".to_owned()));
         assert_eq!(ring(&[("a b", &good)], "a b").expect_err("space"), KeyringError::BadId("a b".to_owned()));
-        assert_eq!(
-            ring(&[("k", &good), ("k", &good)], "k").expect_err("twice"),
-            KeyringError::Twice("k".to_owned())
-        );
+        assert_eq!(ring(&[("k", &good), ("k", &good)], "k").expect_err("twice"), KeyringError::Twice("k".to_owned()));
         assert!(!format!("{:?}", ring(&[("k1", &good)], "k1")).contains(&good));
     }
 }

@@ -149,12 +149,7 @@ pub(super) async fn wake(conn: &mut PgConnection, keys: &[WaitKey], cause: &str,
 }
 
 /// The same inside a transaction that holds the locks of the keys.
-pub(super) async fn wake_locked(
-    conn: &mut PgConnection,
-    keys: &[&str],
-    cause: &str,
-    now: Timestamp,
-) -> Tried<usize> {
+pub(super) async fn wake_locked(conn: &mut PgConnection, keys: &[&str], cause: &str, now: Timestamp) -> Tried<usize> {
     let woken = sqlx::query(WAKE).bind(keys).bind(cause).bind(now.as_micros()).execute(conn).await?;
     Ok(usize::try_from(woken.rows_affected()).unwrap_or(usize::MAX))
 }

@@ -16,12 +16,12 @@ use std::collections::HashMap;
 use slipway_model::{
     Operation, OperationId, OperationState, ReplicaId, StepRecord, Timestamp,
     ports::{Claim, ClaimRequest, Claimed, Lease, Want},
-    time::secs,
 };
 use sqlx::{Connection, PgConnection, types::Uuid};
 
 use super::read;
 use crate::{
+    claims::UNREADABLE_PAUSE,
     error::Tried,
     rows::{self, Cells, operation_columns},
     secrets::Keyring,
@@ -70,10 +70,6 @@ const NEXT_DUE: &str = "
             AND o.due_at > $2 AND o.process = ANY($3) AND (o.owner IS NULL OR o.owner = $1)
             ORDER BY o.due_at LIMIT 1) AS next
     FROM unnest($4::text[]) AS want (class)";
-
-/// How long a row that cannot be read is left alone before somebody tries again: it must neither
-/// hold up the others nor be forgotten.
-pub(crate) const UNREADABLE_PAUSE: std::time::Duration = secs(60);
 
 /// A locked row and what its claim gives and then forgets.
 struct Candidate {

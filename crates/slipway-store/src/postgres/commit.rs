@@ -20,19 +20,22 @@
 //! pending rows are locked when the question is asked, so the answer is about their newest versions;
 //! for claims see `claim`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use slipway_model::{
-    Control, Operation, OperationId, OperationState, Timestamp, WaitKey,
-    ports::{Commit, CommitOutcome, Next, StoreError, StoreResult},
-    preemption,
+    Control, OperationId, OperationState, WaitKey,
+    ports::{Commit, CommitOutcome, Next},
 };
 use sqlx::{Connection, PgConnection, types::Uuid};
 
 use super::{actions::wake_locked, read};
 use crate::{
+    claims::{Waiting, waiting_columns},
     error::{Fault, Tried},
-    rows::{self, Cells, counted, diagnose, distinct_steps, json, micros, no_operation, operation_columns, signed},
+    rows::{
+        self, Cells, Standing, Verdict, counted, distinct_steps, json, judge, micros, no_operation, refuse_doubles,
+        signed,
+    },
     secrets::Keyring,
 };
 
@@ -111,7 +114,7 @@ const LOCK: &str = "
 
 const PENDING: &str = concat!(
     "SELECT ",
-    operation_columns!(),
+    waiting_columns!(),
     " FROM operations WHERE instance_id = ANY($1) AND state = 'pending' ORDER BY id FOR UPDATE"
 );
 const MAKE_DUE: &str = "UPDATE operations SET due_at = $2, woken_by = $3 WHERE id = $1";
@@ -277,11 +280,7 @@ pub(super) async fn commit(
     keyring: &Keyring,
     commits: &[Commit],
 ) -> Tried<(Vec<CommitOutcome>, bool)> {
-    let mut seen = HashSet::with_capacity(commits.len());
-    if let Some(twice) = commits.iter().find(|commit| !seen.insert(commit.operation)) {
-        let problem = format!("a group holds two commits of operation {}", twice.operation);
-        return Err(StoreError::Refused(problem).into());
-    }
+    refuse_doubles(commits)?;
     let ends: Vec<&Commit> = commits.iter().filter(|commit| matches!(commit.next, Next::End { .. })).collect();
     let keys: Vec<&str> = commits
         .iter()
@@ -308,7 +307,7 @@ pub(super) async fn commit(
         .filter_map(|commit| Some((*commit, written.get(&commit.operation.as_uuid())?.instance.as_str())))
         .collect();
     if !ended.is_empty() {
-        wake_next_pending(&mut tx, keyring, &ended).await?;
+        wake_next_pending(&mut tx, &ended).await?;
         for (commit, _) in &ended {
             let key = WaitKey::operation(commit.operation);
             wake_locked(&mut tx, &[key.as_str()], &end_of(commit.operation), commit.at).await?;
@@ -325,23 +324,16 @@ fn end_of(id: OperationId) -> String {
 }
 
 /// Makes the first pending operation of each instance due, now that another has ended.
-async fn wake_next_pending(conn: &mut PgConnection, keyring: &Keyring, ended: &[(&Commit, &str)]) -> Tried<()> {
+async fn wake_next_pending(conn: &mut PgConnection, ended: &[(&Commit, &str)]) -> Tried<()> {
     let instances: Vec<&str> = ended.iter().map(|(_, instance)| *instance).collect();
     let found = sqlx::query(PENDING).bind(&instances).fetch_all(&mut *conn).await?;
-    let pending: Vec<Operation> = found.iter().map(|row| rows::operation(row, keyring)).collect::<StoreResult<_>>()?;
+    let waiting: Vec<Waiting> = found.iter().filter_map(|row| Waiting::read(row).ok()).collect();
     for (commit, instance) in ended {
-        let of_instance = pending.iter().filter(|op| op.instance_id.as_str() == *instance);
-        if let Some(next) = of_instance.min_by_key(|op| preemption::start_order(op))
-            && crate::claims::may_be_made_due(next)
-        {
-            make_due(conn, next.id, commit.at, &end_of(commit.operation)).await?;
+        if let Some(next) = Waiting::next(waiting.iter().filter(|op| op.instance == *instance)) {
+            let query = sqlx::query(MAKE_DUE).bind(next.as_uuid()).bind(commit.at.as_micros());
+            query.bind(end_of(commit.operation)).execute(&mut *conn).await?;
         }
     }
-    Ok(())
-}
-
-async fn make_due(conn: &mut PgConnection, id: OperationId, at: Timestamp, cause: &str) -> Tried<()> {
-    sqlx::query(MAKE_DUE).bind(id.as_uuid()).bind(at.as_micros()).bind(cause).execute(conn).await?;
     Ok(())
 }
 
@@ -365,7 +357,13 @@ async fn answer(
             continue;
         }
         let op = present.iter().find(|op| op.id == commit.operation).ok_or_else(|| no_operation(commit.operation))?;
-        outcomes.push(diagnose(commit, op)?.ok_or(Fault::Race)?);
+        outcomes.push(match judge(commit, &Standing::of(op))? {
+            Verdict::Already => CommitOutcome::Committed { version: op.version, control: Box::new(op.control.clone()) },
+            Verdict::Fenced => CommitOutcome::Fenced,
+            Verdict::Conflict => CommitOutcome::Conflict(Box::new(op.clone())),
+            // Nothing stands against it now, so somebody has changed the row in between.
+            Verdict::Take => return Err(Fault::Race),
+        });
     }
     Ok(outcomes)
 }

@@ -78,9 +78,7 @@ pub(super) async fn operations(conn: &mut PgConnection, keyring: &Keyring, filte
     let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
     let states: Vec<&str> = filter.states.iter().map(|state| state.as_str()).collect();
     let query = match &filter.instance {
-        Some(instance) => {
-            sqlx::query(NEWEST_OF_INSTANCE).bind(before).bind(limit).bind(instance.as_str()).bind(states)
-        }
+        Some(instance) => sqlx::query(NEWEST_OF_INSTANCE).bind(before).bind(limit).bind(instance.as_str()).bind(states),
         None if states.is_empty() => sqlx::query(NEWEST).bind(before).bind(limit),
         None => sqlx::query(NEWEST_IN_STATES).bind(before).bind(limit).bind(states),
     };
@@ -105,12 +103,7 @@ pub(super) async fn steps_of(
     found.iter().map(|row| Ok((OperationId::from(row.uuid("operation_id")?), rows::step(row)))).collect()
 }
 
-pub(super) async fn records(
-    conn: &mut PgConnection,
-    id: OperationId,
-    after: u64,
-    limit: usize,
-) -> Tried<Vec<Record>> {
+pub(super) async fn records(conn: &mut PgConnection, id: OperationId, after: u64, limit: usize) -> Tried<Vec<Record>> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let query = sqlx::query(RECORDS).bind(id.as_uuid()).bind(signed(after)).bind(limit);
     query.fetch_all(conn).await?.iter().map(|row| Ok(rows::record(row)?)).collect()
