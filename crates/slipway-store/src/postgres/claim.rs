@@ -101,6 +101,8 @@ pub(super) async fn claim(conn: &mut PgConnection, keyring: &Keyring, request: &
             break;
         }
     }
+    // Later rounds are of later times, so only the classes have to be brought together again.
+    claimed.claims.sort_by_key(|claim| wants.iter().position(|want| want.class == claim.operation.kind.class()));
     claimed.next_due = next_due(&mut tx, request, &known, &wants).await?;
     tx.commit().await?;
     Ok(claimed)
