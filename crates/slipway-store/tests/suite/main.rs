@@ -5,20 +5,20 @@
 //! answer with that of the memory store. `races` and `opening` are about the databases themselves.
 
 mod bed;
-//mod claims;
-//mod commits;
-//mod controls;
-//mod leases;
-//mod opening;
-//mod queue;
-//mod races;
-//mod reading;
-//mod schemas;
+mod claims;
+mod commits;
+mod controls;
+mod leases;
+mod opening;
+mod queue;
+mod races;
+mod reading;
+mod schemas;
 mod twins;
 
 /// Runs stories on every store.
 macro_rules! on_every_store {
-    ($($module:ident: $($story:ident,)+)+) => {
+    ($($module:ident { $($story:ident,)+ })+) => {
         mod memory { $($(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $story() { crate::$module::$story(crate::bed::Bed::memory().await).await }
@@ -34,9 +34,8 @@ macro_rules! on_every_store {
     };
 }
 
-#[cfg(any())]
 on_every_store! {
-    queue:
+    queue {
         an_accepted_operation_reads_back_as_it_was_given,
         the_same_id_is_inserted_once,
         removing_twice_is_one_removal_and_suspending_twice_one_suspension,
@@ -45,7 +44,8 @@ on_every_store! {
         the_end_of_one_makes_the_next_due_and_tells_why,
         a_pending_operation_that_is_being_canceled_is_not_handed_out_twice,
         a_paused_pending_operation_is_not_woken_by_an_end,
-    claims:
+    }
+    claims {
         due_operations_come_in_order_of_their_time,
         a_class_gets_no_more_than_it_wants,
         blocked_operations_take_no_place_of_others,
@@ -56,7 +56,8 @@ on_every_store! {
         starting_raises_the_version_and_begins_the_budget_of_an_upgrade,
         a_parked_lease_comes_back_to_its_holder_only,
         due_operations_are_counted_per_class,
-    commits:
+    }
+    commits {
         a_commit_writes_fields_ledger_and_recorder,
         a_repeated_commit_is_answered_again_and_written_once,
         a_repeated_end_is_answered_again,
@@ -73,7 +74,8 @@ on_every_store! {
         the_end_of_an_operation_wakes_who_waits_on_it,
         a_ledger_row_keeps_its_place_when_it_is_replaced,
         records_keep_their_order,
-    controls:
+    }
+    controls {
         an_update_needs_the_version_and_an_unfinished_operation,
         retry_now_makes_a_waiting_operation_due,
         a_pause_holds_and_a_resume_gives_the_time_back,
@@ -82,7 +84,8 @@ on_every_store! {
         a_skip_is_cleared_unless_a_newer_wish_came,
         nothing_can_be_asked_of_a_finished_operation,
         every_action_is_on_record,
-    leases:
+    }
+    leases {
         heartbeats_count_and_show_the_others,
         a_dead_replica_is_given_up_and_its_work_is_due,
         a_replica_that_still_beats_is_not_given_up,
@@ -90,11 +93,13 @@ on_every_store! {
         a_parked_operation_keeps_its_timer_when_its_holder_leaves,
         held_operations_can_be_surrendered_once,
         registering_tells_a_time_not_before_any_heartbeat,
-    reading:
+    }
+    reading {
         operations_are_listed_newest_first_by_pages_and_filters,
         records_are_read_page_by_page,
         old_records_of_finished_operations_are_purged_in_batches,
         old_wake_ups_are_purged_and_new_ones_still_wake,
         an_unknown_operation_is_not_found,
         hints_come_with_news,
+    }
 }

@@ -77,7 +77,12 @@ impl<'a> Twins<'a> {
                 Some(right) => {
                     let (answer, right) = (format!("{answer:#?}"), format!("{right:#?}"));
                     let differs = answer.lines().zip(right.lines()).position(|(a, b)| a != b);
-                    assert!(answer == right, "{what} on {name}, seed {}: {}", self.seed, excerpt(&answer, &right, differs));
+                    assert!(
+                        answer == right,
+                        "{what} on {name}, seed {}: {}",
+                        self.seed,
+                        excerpt(&answer, &right, differs)
+                    );
                 }
             }
         }
@@ -240,8 +245,14 @@ impl<'a> Twins<'a> {
     async fn act(&self) {
         let Some(id) = self.pick(&self.ids).copied() else { return };
         let step = format!("s{}", self.roll(4));
-        let actions =
-            [Action::RetryNow, Action::SkipStep { step }, Action::Cancel, Action::Pause, Action::Resume, Action::Resume];
+        let actions = [
+            Action::RetryNow,
+            Action::SkipStep { step },
+            Action::Cancel,
+            Action::Pause,
+            Action::Resume,
+            Action::Resume,
+        ];
         let (action, now) = (&actions[self.roll(6)], self.now);
         // Refusals count: their sentences are compared too.
         self.all("act", |store| async move { store.act(id, action, "ada", "why not", now).await }).await.ok();

@@ -1,0 +1,92 @@
+//! Replicas that come, beat, die and leave.
+
+use slipway_model::ports::{CommitOutcome, Next, Peer};
+
+use crate::bed::{Bed, Run, park, replica, t};
+
+pub async fn heartbeats_count_and_show_the_others(bed: Bed) {
+    let (me, other) = (bed.replica("a").await, bed.replica("b").await);
+    let beat = bed.store.heartbeat(&me, t(1)).await.expect("beats");
+    assert!(beat.alive);
+    assert_eq!(beat.peers, [Peer { id: other.clone(), beat: 0 }]);
+    bed.store.heartbeat(&me, t(2)).await.expect("beats");
+    let beat = bed.store.heartbeat(&other, t(3)).await.expect("beats");
+    assert_eq!(beat.peers, [Peer { id: me, beat: 2 }]);
+    let stranger = bed.store.heartbeat(&replica("stranger"), t(3)).await.expect("answers");
+    assert!(!stranger.alive && stranger.peers.len() == 2);
+}
+
+pub async fn a_dead_replica_is_given_up_and_its_work_is_due(bed: Bed) {
+    let (dead, me) = (bed.replica("dead").await, bed.replica("me").await);
+    let mut run = bed.running(&dead, t(0)).await;
+    bed.must(run.saying("half way", t(1), Next::Run)).await;
+    let taken = bed.store.take_over(&Peer { id: dead.clone(), beat: 0 }, t(5)).await.expect("takes over");
+    assert_eq!(taken, 1);
+    assert!(!bed.store.heartbeat(&dead, t(5)).await.expect("answers").alive);
+    assert!(bed.claim_all(&dead, t(6)).await.claims.is_empty(), "the dead get nothing");
+    let claim = bed.claim_one(&me, t(5)).await;
+    assert_eq!((claim.taken_from.as_ref(), claim.lease.fence), (Some(&dead), 3));
+    assert_eq!(claim.operation.fields.description, "half way");
+    assert!(matches!(bed.commit(run.saying("from beyond", t(6), Next::Run)).await, CommitOutcome::Fenced));
+    bed.must(Run::of(&claim).saying("going on", t(6), park(t(7), None, false))).await;
+    assert_eq!(bed.claim_one(&me, t(7)).await.taken_from, None, "told once");
+}
+
+pub async fn a_replica_that_still_beats_is_not_given_up(bed: Bed) {
+    let (other, me) = (bed.replica("other").await, bed.replica("me").await);
+    let mut run = bed.running(&other, t(0)).await;
+    bed.store.heartbeat(&other, t(1)).await.expect("beats");
+    assert_eq!(bed.store.take_over(&Peer { id: other.clone(), beat: 0 }, t(2)).await.expect("answers"), 0);
+    assert!(bed.store.heartbeat(&other, t(2)).await.expect("beats").alive);
+    assert!(bed.claim_all(&me, t(2)).await.claims.is_empty());
+    bed.must(run.saying("alive", t(3), Next::Run)).await;
+}
+
+pub async fn a_released_replica_gives_everything_back(bed: Bed) {
+    let (leaving, me) = (bed.replica("leaving").await, bed.replica("me").await);
+    let mut one = bed.running(&leaving, t(0)).await;
+    bed.running(&leaving, t(0)).await;
+    assert_eq!(bed.store.release(&leaving, t(1)).await.expect("releases"), 2);
+    assert_eq!(bed.store.release(&leaving, t(1)).await.expect("again"), 0);
+    assert!(matches!(bed.commit(one.saying("late", t(2), Next::Run)).await, CommitOutcome::Fenced));
+    assert_eq!(bed.claim_all(&me, t(1)).await.claims.len(), 2);
+}
+
+pub async fn a_parked_operation_keeps_its_timer_when_its_holder_leaves(bed: Bed) {
+    let (leaving, me) = (bed.replica("leaving").await, bed.replica("me").await);
+    let mut run = bed.running(&leaving, t(0)).await;
+    bed.must(run.next(t(0), park(t(50), None, true))).await;
+    assert_eq!(bed.store.release(&leaving, t(1)).await.expect("releases"), 1);
+    assert!(bed.claim_all(&me, t(49)).await.claims.is_empty());
+    let claim = bed.claim_one(&me, t(50)).await;
+    assert_eq!((claim.taken_from, claim.lease.fence), (None, 3), "no step was cut short");
+}
+
+pub async fn held_operations_can_be_surrendered_once(bed: Bed) {
+    let (me, other) = (bed.replica("me").await, bed.replica("other").await);
+    let run = bed.running(&me, t(0)).await;
+    let mut parked = bed.running(&me, t(0)).await;
+    bed.must(parked.next(t(0), park(t(50), None, true))).await;
+    let held = bed.store.held(&me).await.expect("tells");
+    assert_eq!(held, [(run.id, 1)], "a parked one is not running");
+    assert_eq!(bed.store.surrender(&other, &held, t(1)).await.expect("answers"), 0, "not theirs to give");
+    assert_eq!(bed.store.surrender(&me, &[(run.id, 9), (parked.id, 1)], t(1)).await.expect("answers"), 0);
+    assert_eq!(bed.store.surrender(&me, &held, t(1)).await.expect("gives back"), 1);
+    assert_eq!(bed.store.surrender(&me, &held, t(1)).await.expect("again"), 0);
+    assert!(bed.store.held(&me).await.expect("tells").is_empty());
+    let claim = bed.claim_one(&other, t(1)).await;
+    assert_eq!((claim.operation.id, claim.taken_from, claim.lease.fence), (run.id, None, 3));
+}
+
+pub async fn registering_tells_a_time_not_before_any_heartbeat(bed: Bed) {
+    let first = bed.store.register(&replica("a")).await.expect("registers");
+    assert!(first > t(0), "the database's own time");
+    let ahead = first + slipway_model::time::hours(1);
+    bed.store.heartbeat(&replica("a"), ahead).await.expect("beats");
+    assert_eq!(bed.store.register(&replica("b")).await.expect("registers"), ahead);
+    let beat = bed.store.heartbeat(&replica("b"), ahead).await.expect("beats");
+    assert!(beat.database_now >= first && beat.database_now < ahead);
+    // Registering again keeps the count, so that nobody takes a beating replica for dead.
+    bed.store.register(&replica("a")).await.expect("registers");
+    assert_eq!(bed.store.heartbeat(&replica("b"), ahead).await.expect("beats").peers[0].beat, 1);
+}
