@@ -39,6 +39,8 @@ use crate::{
     secrets::Keyring,
 };
 
+/// `IN (...) IS TRUE` keeps the planner from making a join of it: as a subplan it is one hash table,
+/// as a join without figures it would be a loop in a loop.
 const WRITE: &str = "
 WITH written AS (
     UPDATE operations o SET
@@ -85,7 +87,7 @@ WITH written AS (
         last_run_at, next_run_at, reason)
     SELECT l.* FROM unnest($21::uuid[], $22::bigint[], $23::text[], $24::text[], $25::text[], $26::bigint[],
         $27::bigint[], $28::bigint[], $29::bigint[], $30::bigint[], $31::text[]) AS l (operation_id)
-    WHERE l.operation_id IN (SELECT id FROM written)
+    WHERE (l.operation_id IN (SELECT id FROM written)) IS TRUE
     ON CONFLICT (operation_id, stage, step) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
         first_run_at = excluded.first_run_at, first_failure_at = excluded.first_failure_at,
         last_run_at = excluded.last_run_at, next_run_at = excluded.next_run_at, reason = excluded.reason
@@ -93,7 +95,7 @@ WITH written AS (
     INSERT INTO records (operation_id, at, kind)
     SELECT r.operation_id, r.at, r.kind
     FROM unnest($32::uuid[], $33::bigint[], $34::text[]) WITH ORDINALITY AS r (operation_id, at, kind, place)
-    WHERE r.operation_id IN (SELECT id FROM written)
+    WHERE (r.operation_id IN (SELECT id FROM written)) IS TRUE
     ORDER BY r.place
 )
 SELECT * FROM written";

@@ -42,19 +42,19 @@ impl Clock for IdClock {
 }
 
 /// A store and what draws ids for it.
-pub struct Bed {
-    pub store: Arc<dyn Storage>,
-    pub chance: Arc<Chance>,
+pub(crate) struct Bed {
+    pub(crate) store: Arc<dyn Storage>,
+    pub(crate) chance: Arc<Chance>,
     ids: IdClock,
     _folder: Option<TempDir>,
 }
 
 /// `seconds` after the stories begin, which is in the past of every real clock.
-pub fn t(seconds: i64) -> Timestamp {
+pub(crate) fn t(seconds: i64) -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000)
 }
 
-pub fn keyring(keys: &[(&str, char)], active: &str) -> Keyring {
+pub(crate) fn keyring(keys: &[(&str, char)], active: &str) -> Keyring {
     // One source for all keyrings of the test run: a nonce must not come twice.
     static CHANCE: Chance = Chance::seeded(0x51);
     struct Shared;
@@ -67,50 +67,50 @@ pub fn keyring(keys: &[(&str, char)], active: &str) -> Keyring {
     Keyring::new(keys, active, Arc::new(Shared)).expect("good keys")
 }
 
-pub fn clock() -> Arc<dyn Clock> {
+pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(RealClock::start())
 }
 
-pub async fn open_postgres(url: &str) -> PgStore {
+pub(crate) async fn open_postgres(url: &str) -> PgStore {
     PgStore::open(url, keyring(&[("k1", 'a')], "k1"), PgOptions::default(), clock()).await.expect("opens")
 }
 
-pub async fn open_sqlite(path: &std::path::Path) -> SqliteStore {
+pub(crate) async fn open_sqlite(path: &std::path::Path) -> SqliteStore {
     SqliteStore::open(path, keyring(&[("k1", 'a')], "k1"), clock()).await.expect("opens")
 }
 
 /// A folder with room for one file.
-pub fn folder() -> (TempDir, PathBuf) {
+pub(crate) fn folder() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("slipway.db");
     (folder, file)
 }
 
 impl Bed {
-    pub fn on(store: Arc<dyn Storage>) -> Self {
+    pub(crate) fn on(store: Arc<dyn Storage>) -> Self {
         let ids = IdClock(AtomicI64::new(t(0).as_micros()));
         Self { store, chance: Arc::new(Chance::seeded(1)), ids, _folder: None }
     }
 
-    pub async fn memory() -> Self {
+    pub(crate) async fn memory() -> Self {
         Self::on(Arc::new(MemoryStore::new(clock())))
     }
 
-    pub async fn sqlite() -> Self {
+    pub(crate) async fn sqlite() -> Self {
         let (folder, file) = folder();
         Self { _folder: Some(folder), ..Self::on(Arc::new(open_sqlite(&file).await)) }
     }
 
-    pub async fn postgres() -> Self {
+    pub(crate) async fn postgres() -> Self {
         let url = Postgres::shared().fresh_database().await.expect("a database");
         Self::on(Arc::new(open_postgres(&url).await))
     }
 
-    pub fn new_id(&self) -> OperationId {
+    pub(crate) fn new_id(&self) -> OperationId {
         OperationId::draw(&self.ids, self.chance.as_ref())
     }
 
-    pub fn new(&self, kind: OperationType, instance: &str) -> NewOperation {
+    pub(crate) fn asked(&self, kind: OperationType, instance: &str) -> NewOperation {
         NewOperation {
             id: self.new_id(),
             instance_id: instance.parse().expect("an instance id"),
@@ -125,8 +125,8 @@ impl Bed {
     }
 
     /// Enqueues a new operation that must not join another.
-    pub async fn accept(&self, kind: OperationType, instance: &str, at: Timestamp) -> OperationId {
-        let new = self.new(kind, instance);
+    pub(crate) async fn accept(&self, kind: OperationType, instance: &str, at: Timestamp) -> OperationId {
+        let new = self.asked(kind, instance);
         let id = new.id;
         match self.store.enqueue(new, at).await.expect("accepted") {
             Enqueued::New(op) => assert_eq!(op.id, id),
@@ -135,98 +135,98 @@ impl Bed {
         id
     }
 
-    pub async fn replica(&self, name: &str) -> ReplicaId {
+    pub(crate) async fn replica(&self, name: &str) -> ReplicaId {
         let id = replica(name);
         self.store.register(&id).await.expect("registers");
         id
     }
 
-    pub async fn claim_all(&self, replica: &ReplicaId, now: Timestamp) -> Claimed {
+    pub(crate) async fn claim_all(&self, replica: &ReplicaId, now: Timestamp) -> Claimed {
         self.claim(replica, now, 100).await.expect("claims")
     }
 
-    pub async fn claim(&self, replica: &ReplicaId, now: Timestamp, limit: usize) -> StoreResult<Claimed> {
+    pub(crate) async fn claim(&self, replica: &ReplicaId, now: Timestamp, limit: usize) -> StoreResult<Claimed> {
         self.store.claim(&request(replica, now, limit)).await
     }
 
     /// Claims the one operation that is due.
-    pub async fn claim_one(&self, replica: &ReplicaId, now: Timestamp) -> Claim {
+    pub(crate) async fn claim_one(&self, replica: &ReplicaId, now: Timestamp) -> Claim {
         let mut claims = self.claim_all(replica, now).await.claims;
         assert_eq!(claims.len(), 1, "{claims:?}");
         claims.remove(0)
     }
 
     /// An operation of its own instance, accepted and claimed at `at`.
-    pub async fn running(&self, replica: &ReplicaId, at: Timestamp) -> Run {
+    pub(crate) async fn running(&self, replica: &ReplicaId, at: Timestamp) -> Run {
         let id = self.accept(OperationType::Provision, &format!("i-{}", self.chance.next_u64()), at).await;
         let claim = self.claim_one(replica, at).await;
         assert_eq!(claim.operation.id, id);
         Run::of(&claim)
     }
 
-    pub async fn commit(&self, commit: Commit) -> CommitOutcome {
+    pub(crate) async fn commit(&self, commit: Commit) -> CommitOutcome {
         self.store.commit(&[commit]).await.expect("answers").remove(0)
     }
 
     /// Commits what must be taken.
-    pub async fn must(&self, commit: Commit) -> u64 {
+    pub(crate) async fn must(&self, commit: Commit) -> u64 {
         match self.commit(commit).await {
             CommitOutcome::Committed { version, .. } => version,
             other => panic!("not committed: {other:?}"),
         }
     }
 
-    pub async fn act(&self, id: OperationId, action: Action, now: Timestamp) -> StoreResult<Operation> {
+    pub(crate) async fn act(&self, id: OperationId, action: Action, now: Timestamp) -> StoreResult<Operation> {
         self.store.act(id, &action, "ada", "because", now).await
     }
 
-    pub async fn get(&self, id: OperationId) -> Operation {
+    pub(crate) async fn get(&self, id: OperationId) -> Operation {
         self.store.operation(id).await.expect("is there")
     }
 
-    pub async fn kinds(&self, id: OperationId) -> Vec<RecordKind> {
+    pub(crate) async fn kinds(&self, id: OperationId) -> Vec<RecordKind> {
         self.store.records(id, 0, 1000).await.expect("reads").into_iter().map(|record| record.kind).collect()
     }
 
-    pub async fn all(&self) -> Vec<Operation> {
+    pub(crate) async fn all(&self) -> Vec<Operation> {
         self.store.operations(&Filter { limit: 10_000, ..Filter::default() }).await.expect("lists")
     }
 }
 
-pub fn replica(name: &str) -> ReplicaId {
+pub(crate) fn replica(name: &str) -> ReplicaId {
     name.parse().expect("a replica id")
 }
 
-pub fn key(text: &str) -> WaitKey {
+pub(crate) fn key(text: &str) -> WaitKey {
     text.parse().expect("a wait key")
 }
 
-pub fn instance(text: &str) -> InstanceId {
+pub(crate) fn instance(text: &str) -> InstanceId {
     text.parse().expect("an instance id")
 }
 
-pub fn known() -> Vec<ProcessKey> {
+pub(crate) fn known() -> Vec<ProcessKey> {
     OperationType::ALL.iter().map(|kind| ProcessKey { name: kind.as_str().to_owned(), version: 1 }).collect()
 }
 
-pub fn request(replica: &ReplicaId, now: Timestamp, limit: usize) -> ClaimRequest {
+pub(crate) fn request(replica: &ReplicaId, now: Timestamp, limit: usize) -> ClaimRequest {
     let wants = Class::ALL.iter().map(|class| Want { class: *class, limit }).collect();
     ClaimRequest { replica: replica.clone(), now, known: known(), wants }
 }
 
 /// The holder's side of a running operation: counts its commits and knows its version.
 #[derive(Clone, Debug)]
-pub struct Run {
-    pub id: OperationId,
-    pub lease: Lease,
-    pub fields: Fields,
-    pub version: u64,
-    pub number: u64,
-    pub seen: u64,
+pub(crate) struct Run {
+    pub(crate) id: OperationId,
+    pub(crate) lease: Lease,
+    pub(crate) fields: Fields,
+    pub(crate) version: u64,
+    pub(crate) number: u64,
+    pub(crate) seen: u64,
 }
 
 impl Run {
-    pub fn of(claim: &Claim) -> Self {
+    pub(crate) fn of(claim: &Claim) -> Self {
         let op = &claim.operation;
         Self {
             id: op.id,
@@ -239,7 +239,7 @@ impl Run {
     }
 
     /// The next commit, without new fields.
-    pub fn next(&mut self, at: Timestamp, next: Next) -> Commit {
+    pub(crate) fn next(&mut self, at: Timestamp, next: Next) -> Commit {
         self.number += 1;
         Commit {
             operation: self.id,
@@ -257,29 +257,29 @@ impl Run {
     }
 
     /// The next commit, with a new description.
-    pub fn saying(&mut self, description: &str, at: Timestamp, next: Next) -> Commit {
+    pub(crate) fn saying(&mut self, description: &str, at: Timestamp, next: Next) -> Commit {
         let fields = Fields { description: description.to_owned(), ..self.fields.clone() };
         let commit = Commit { fields: Some(fields), ..self.next(at, next) };
         self.version += 1;
         commit
     }
 
-    pub fn end(&mut self, at: Timestamp) -> Commit {
+    pub(crate) fn end(&mut self, at: Timestamp) -> Commit {
         self.next(at, Next::End { state: OperationState::Succeeded })
     }
 
     /// The next commit, with ledger rows.
-    pub fn with_steps(&mut self, at: Timestamp, next: Next, steps: Vec<StepRecord>) -> Commit {
+    pub(crate) fn with_steps(&mut self, at: Timestamp, next: Next, steps: Vec<StepRecord>) -> Commit {
         Commit { steps, ..self.next(at, next) }
     }
 }
 
-pub fn park(due_at: Timestamp, on: Option<&str>, keep_lease: bool) -> Next {
+pub(crate) fn park(due_at: Timestamp, on: Option<&str>, keep_lease: bool) -> Next {
     Next::Park { due_at, wait_on: on.map(key), keep_lease }
 }
 
 impl Bed {
-    pub async fn get_or_none(&self, id: OperationId) -> Option<Operation> {
+    pub(crate) async fn get_or_none(&self, id: OperationId) -> Option<Operation> {
         self.store.operation(id).await.ok()
     }
 }

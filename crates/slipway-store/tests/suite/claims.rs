@@ -8,7 +8,7 @@ use slipway_model::{
 
 use crate::bed::{Bed, Run, known, park, replica, request, t};
 
-pub async fn due_operations_come_in_order_of_their_time(bed: Bed) {
+pub(crate) async fn due_operations_come_in_order_of_their_time(bed: Bed) {
     let me = bed.replica("a").await;
     let late = bed.accept(OperationType::Provision, "a", t(3)).await;
     let early = bed.accept(OperationType::Provision, "b", t(1)).await;
@@ -18,7 +18,7 @@ pub async fn due_operations_come_in_order_of_their_time(bed: Bed) {
     assert_eq!(claims.iter().map(|claim| claim.operation.id).collect::<Vec<_>>(), [early, middle, late]);
 }
 
-pub async fn a_class_gets_no_more_than_it_wants(bed: Bed) {
+pub(crate) async fn a_class_gets_no_more_than_it_wants(bed: Bed) {
     let me = bed.replica("a").await;
     for n in 0..3 {
         bed.accept(OperationType::Provision, &format!("p{n}"), t(0)).await;
@@ -26,7 +26,7 @@ pub async fn a_class_gets_no_more_than_it_wants(bed: Bed) {
     }
     let wants = vec![Want { class: Class::Provision, limit: 2 }, Want { class: Class::Upgrade, limit: 1 }];
     let request = ClaimRequest { wants, ..request(&me, t(0), 0) };
-    let mut classes = |claims: Vec<slipway_model::ports::Claim>| {
+    let classes = |claims: Vec<slipway_model::ports::Claim>| {
         claims.iter().map(|claim| claim.operation.kind.class()).collect::<Vec<_>>()
     };
     let first = bed.store.claim(&request).await.expect("claims").claims;
@@ -35,7 +35,7 @@ pub async fn a_class_gets_no_more_than_it_wants(bed: Bed) {
     assert_eq!(classes(second), [Class::Provision, Class::Upgrade]);
 }
 
-pub async fn blocked_operations_take_no_place_of_others(bed: Bed) {
+pub(crate) async fn blocked_operations_take_no_place_of_others(bed: Bed) {
     let me = bed.replica("a").await;
     bed.accept(OperationType::Provision, "busy", t(0)).await;
     bed.claim_one(&me, t(0)).await;
@@ -47,9 +47,9 @@ pub async fn blocked_operations_take_no_place_of_others(bed: Bed) {
     assert_eq!(claims.iter().map(|claim| claim.operation.id).collect::<Vec<_>>(), [free]);
 }
 
-pub async fn unknown_processes_are_left_for_programs_that_know_them(bed: Bed) {
+pub(crate) async fn unknown_processes_are_left_for_programs_that_know_them(bed: Bed) {
     let me = bed.replica("a").await;
-    let new = bed.new(OperationType::Provision, "shop");
+    let new = bed.asked(OperationType::Provision, "shop");
     let process = ProcessKey { name: "provision".to_owned(), version: 2 };
     bed.store.enqueue(slipway_model::NewOperation { process: process.clone(), ..new }, t(0)).await.expect("accepted");
     let claimed = bed.claim_all(&me, t(1)).await;
@@ -59,7 +59,7 @@ pub async fn unknown_processes_are_left_for_programs_that_know_them(bed: Bed) {
     assert_eq!(claims.len(), 1);
 }
 
-pub async fn the_next_due_time_is_told_unless_more_is_due_now(bed: Bed) {
+pub(crate) async fn the_next_due_time_is_told_unless_more_is_due_now(bed: Bed) {
     let me = bed.replica("a").await;
     let other = bed.replica("b").await;
     assert_eq!(bed.claim_all(&me, t(0)).await.next_due, None);
@@ -81,14 +81,14 @@ pub async fn the_next_due_time_is_told_unless_more_is_due_now(bed: Bed) {
     assert_eq!(bed.claim(&other, t(15), 1).await.expect("claims").next_due, Some(t(16)));
 }
 
-pub async fn an_unregistered_replica_gets_nothing(bed: Bed) {
+pub(crate) async fn an_unregistered_replica_gets_nothing(bed: Bed) {
     bed.accept(OperationType::Provision, "a", t(0)).await;
     bed.accept(OperationType::Provision, "b", t(50)).await;
     let claimed = bed.claim_all(&replica("stranger"), t(1)).await;
     assert!(claimed.claims.is_empty() && claimed.next_due.is_none());
 }
 
-pub async fn a_canceled_pending_operation_is_handed_out_without_starting(bed: Bed) {
+pub(crate) async fn a_canceled_pending_operation_is_handed_out_without_starting(bed: Bed) {
     let me = bed.replica("a").await;
     let id = bed.accept(OperationType::Provision, "a", t(0)).await;
     bed.act(id, Action::Cancel, t(1)).await.expect("canceled");
@@ -100,7 +100,7 @@ pub async fn a_canceled_pending_operation_is_handed_out_without_starting(bed: Be
     assert_eq!((op.state, op.finished_at, op.started_at), (OperationState::Canceled, Some(t(2)), None));
 }
 
-pub async fn starting_raises_the_version_and_begins_the_budget_of_an_upgrade(bed: Bed) {
+pub(crate) async fn starting_raises_the_version_and_begins_the_budget_of_an_upgrade(bed: Bed) {
     let me = bed.replica("a").await;
     bed.accept(OperationType::UpgradeKyma, "a", t(0)).await;
     let claim = bed.claim_one(&me, t(5)).await;
@@ -113,7 +113,7 @@ pub async fn starting_raises_the_version_and_begins_the_budget_of_an_upgrade(bed
     assert_eq!(bed.claim_one(&me, t(5)).await.operation.budget_from, Some(t(0)), "queueing counts");
 }
 
-pub async fn a_parked_lease_comes_back_to_its_holder_only(bed: Bed) {
+pub(crate) async fn a_parked_lease_comes_back_to_its_holder_only(bed: Bed) {
     let (me, other) = (bed.replica("a").await, bed.replica("b").await);
     let mut run = bed.running(&me, t(0)).await;
     bed.must(run.next(t(0), park(t(5), None, true))).await;
@@ -127,7 +127,7 @@ pub async fn a_parked_lease_comes_back_to_its_holder_only(bed: Bed) {
     assert_eq!((claim.lease.fence, claim.operation.schedule.commits), (2, 0), "a new lease begins");
 }
 
-pub async fn due_operations_are_counted_per_class(bed: Bed) {
+pub(crate) async fn due_operations_are_counted_per_class(bed: Bed) {
     bed.accept(OperationType::Provision, "a", t(0)).await;
     bed.accept(OperationType::Provision, "b", t(0)).await;
     bed.accept(OperationType::UpgradeKyma, "c", t(0)).await;

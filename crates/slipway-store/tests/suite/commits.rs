@@ -12,7 +12,7 @@ fn finished(stage: &str) -> RecordKind {
     RecordKind::StageFinished { stage: stage.to_owned() }
 }
 
-pub async fn a_commit_writes_fields_ledger_and_recorder(bed: Bed) {
+pub(crate) async fn a_commit_writes_fields_ledger_and_recorder(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let mut fields = run.fields.clone();
@@ -47,7 +47,7 @@ pub async fn a_commit_writes_fields_ledger_and_recorder(bed: Bed) {
     assert_eq!(bed.store.held(&me).await.expect("tells"), [(run.id, 1)], "it goes on running");
 }
 
-pub async fn a_repeated_commit_is_answered_again_and_written_once(bed: Bed) {
+pub(crate) async fn a_repeated_commit_is_answered_again_and_written_once(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let commit =
@@ -61,7 +61,7 @@ pub async fn a_repeated_commit_is_answered_again_and_written_once(bed: Bed) {
     assert!(matches!(bed.commit(commit).await, CommitOutcome::Fenced));
 }
 
-pub async fn a_repeated_end_is_answered_again(bed: Bed) {
+pub(crate) async fn a_repeated_end_is_answered_again(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let end = run.end(t(1));
@@ -71,7 +71,7 @@ pub async fn a_repeated_end_is_answered_again(bed: Bed) {
     assert_eq!(bed.get(run.id).await.finished_at, Some(t(1)));
 }
 
-pub async fn a_changed_version_is_a_conflict_and_writes_nothing(bed: Bed) {
+pub(crate) async fn a_changed_version_is_a_conflict_and_writes_nothing(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let mut outside = run.fields.clone();
@@ -94,7 +94,7 @@ pub async fn a_changed_version_is_a_conflict_and_writes_nothing(bed: Bed) {
     assert_eq!(bed.must(Commit { expected_version: 3, ..commit }).await, 4, "the same number, made anew");
 }
 
-pub async fn a_foreign_or_stale_lease_is_fenced(bed: Bed) {
+pub(crate) async fn a_foreign_or_stale_lease_is_fenced(bed: Bed) {
     let me = bed.replica("a").await;
     let run = bed.running(&me, t(0)).await;
     let foreign = Lease { replica: replica("b"), fence: 1 };
@@ -113,7 +113,7 @@ pub async fn a_foreign_or_stale_lease_is_fenced(bed: Bed) {
     assert!(matches!(bed.commit(old.saying("mine", t(1), Next::Run)).await, CommitOutcome::Fenced));
 }
 
-pub async fn each_commit_of_a_group_is_answered_by_itself(bed: Bed) {
+pub(crate) async fn each_commit_of_a_group_is_answered_by_itself(bed: Bed) {
     let me = bed.replica("a").await;
     let mut runs = Vec::new();
     for _ in 0..5 {
@@ -148,7 +148,7 @@ pub async fn each_commit_of_a_group_is_answered_by_itself(bed: Bed) {
     assert_eq!(bed.get(runs[4].id).await.schedule.wait_on, Some(key("runtime/4")));
 }
 
-pub async fn two_commits_of_one_operation_in_a_group_are_refused(bed: Bed) {
+pub(crate) async fn two_commits_of_one_operation_in_a_group_are_refused(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let group = [run.saying("one", t(1), Next::Run), run.saying("two", t(1), Next::Run)];
@@ -157,7 +157,7 @@ pub async fn two_commits_of_one_operation_in_a_group_are_refused(bed: Bed) {
     assert!(bed.store.commit(&[]).await.expect("nothing to do").is_empty());
 }
 
-pub async fn an_end_that_the_states_do_not_allow_is_refused(bed: Bed) {
+pub(crate) async fn an_end_that_the_states_do_not_allow_is_refused(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let end = run.next(t(1), Next::End { state: OperationState::Pending });
@@ -166,7 +166,7 @@ pub async fn an_end_that_the_states_do_not_allow_is_refused(bed: Bed) {
     assert_eq!(bed.get(run.id).await.state, OperationState::InProgress);
 }
 
-pub async fn a_commit_of_an_unknown_operation_says_so(bed: Bed) {
+pub(crate) async fn a_commit_of_an_unknown_operation_says_so(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     run.id = bed.new_id();
@@ -174,7 +174,7 @@ pub async fn a_commit_of_an_unknown_operation_says_so(bed: Bed) {
     assert!(matches!(error, StoreError::NotFound { what: "operation", .. }));
 }
 
-pub async fn a_wait_ends_by_its_timer_or_its_event(bed: Bed) {
+pub(crate) async fn a_wait_ends_by_its_timer_or_its_event(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     bed.must(run.next(t(0), park(t(100), Some("runtime/7"), false))).await;
@@ -191,7 +191,7 @@ pub async fn a_wait_ends_by_its_timer_or_its_event(bed: Bed) {
     assert_eq!(bed.claim_one(&me, t(102)).await.woken_by.as_deref(), Some("it is ready"));
 }
 
-pub async fn an_event_before_the_wait_is_not_slept_over(bed: Bed) {
+pub(crate) async fn an_event_before_the_wait_is_not_slept_over(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     bed.store.wake(&[key("runtime/7")], "early", t(1)).await.expect("wakes");
@@ -200,7 +200,7 @@ pub async fn an_event_before_the_wait_is_not_slept_over(bed: Bed) {
     assert_eq!(claim.woken_by.as_deref(), Some("an event during the last look"));
 }
 
-pub async fn an_event_once_seen_does_not_wake_again(bed: Bed) {
+pub(crate) async fn an_event_once_seen_does_not_wake_again(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     bed.must(run.next(t(0), park(t(100), Some("runtime/7"), true))).await;
@@ -214,7 +214,7 @@ pub async fn an_event_once_seen_does_not_wake_again(bed: Bed) {
     assert!(bed.claim_all(&me, t(60)).await.claims.is_empty(), "nothing happened to the other thing");
 }
 
-pub async fn a_wish_before_the_wait_is_not_slept_over(bed: Bed) {
+pub(crate) async fn a_wish_before_the_wait_is_not_slept_over(bed: Bed) {
     let me = bed.replica("a").await;
     for next in [park(t(100), None, true), park(t(100), None, false), Next::Hold] {
         let mut run = bed.running(&me, t(0)).await;
@@ -226,7 +226,7 @@ pub async fn a_wish_before_the_wait_is_not_slept_over(bed: Bed) {
     }
 }
 
-pub async fn the_end_of_an_operation_wakes_who_waits_on_it(bed: Bed) {
+pub(crate) async fn the_end_of_an_operation_wakes_who_waits_on_it(bed: Bed) {
     let me = bed.replica("a").await;
     let mut worker = bed.running(&me, t(0)).await;
     let mut waiter = bed.running(&me, t(0)).await;
@@ -242,7 +242,7 @@ pub async fn the_end_of_an_operation_wakes_who_waits_on_it(bed: Bed) {
     assert_eq!(bed.claim_one(&me, t(2)).await.operation.id, late.id);
 }
 
-pub async fn a_ledger_row_keeps_its_place_when_it_is_replaced(bed: Bed) {
+pub(crate) async fn a_ledger_row_keeps_its_place_when_it_is_replaced(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let step = |seq, name: &str, status| StepRecord::new(seq, "create", name, status);
@@ -260,7 +260,7 @@ pub async fn a_ledger_row_keeps_its_place_when_it_is_replaced(bed: Bed) {
     assert_eq!(claim.steps, steps);
 }
 
-pub async fn records_keep_their_order(bed: Bed) {
+pub(crate) async fn records_keep_their_order(bed: Bed) {
     let me = bed.replica("a").await;
     let (mut one, mut two) = (bed.running(&me, t(0)).await, bed.running(&me, t(0)).await);
     let records = |from: usize| (from..from + 20).map(|n| (t(50 - 1), finished(&format!("{n:03}")))).collect();

@@ -19,7 +19,7 @@ fn skip(step: &str) -> Action {
     Action::SkipStep { step: step.to_owned() }
 }
 
-pub async fn an_update_needs_the_version_and_an_unfinished_operation(bed: Bed) {
+pub(crate) async fn an_update_needs_the_version_and_an_unfinished_operation(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let mut fields = run.fields.clone();
@@ -35,7 +35,7 @@ pub async fn an_update_needs_the_version_and_an_unfinished_operation(bed: Bed) {
     assert_eq!(sentence, format!("operation {} has already ended: succeeded", run.id));
 }
 
-pub async fn retry_now_makes_a_waiting_operation_due(bed: Bed) {
+pub(crate) async fn retry_now_makes_a_waiting_operation_due(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     bed.must(run.next(t(0), park(t(100), Some("runtime/1"), false))).await;
@@ -44,7 +44,7 @@ pub async fn retry_now_makes_a_waiting_operation_due(bed: Bed) {
     assert_eq!(bed.claim_one(&me, t(1)).await.woken_by.as_deref(), Some("retry_now by ada"));
 }
 
-pub async fn a_pause_holds_and_a_resume_gives_the_time_back(bed: Bed) {
+pub(crate) async fn a_pause_holds_and_a_resume_gives_the_time_back(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let mut waiting = StepRecord::new(1, "create", "Wait", StepStatus::Retrying);
@@ -71,7 +71,7 @@ pub async fn a_pause_holds_and_a_resume_gives_the_time_back(bed: Bed) {
     assert_eq!(refusal(bed.act(run.id, Action::Resume, t(71)).await), format!("operation {} is not paused", run.id));
 }
 
-pub async fn a_paused_operation_sleeps_through_events_and_looks_when_resumed(bed: Bed) {
+pub(crate) async fn a_paused_operation_sleeps_through_events_and_looks_when_resumed(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     bed.must(run.next(t(0), park(t(100), Some("runtime/1"), false))).await;
@@ -88,7 +88,7 @@ pub async fn a_paused_operation_sleeps_through_events_and_looks_when_resumed(bed
     assert_eq!(bed.claim_one(&me, t(5)).await.operation.id, run.id, "the event of the pause was not seen yet");
 }
 
-pub async fn a_skip_is_taken_only_for_a_step_that_is_not_settled(bed: Bed) {
+pub(crate) async fn a_skip_is_taken_only_for_a_step_that_is_not_settled(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let steps = vec![
@@ -106,7 +106,7 @@ pub async fn a_skip_is_taken_only_for_a_step_that_is_not_settled(bed: Bed) {
     assert_eq!(claim.operation.control.skip.expect("is there").step, "Stuck");
 }
 
-pub async fn a_skip_is_cleared_unless_a_newer_wish_came(bed: Bed) {
+pub(crate) async fn a_skip_is_cleared_unless_a_newer_wish_came(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let stuck = vec![StepRecord::new(1, "create", "Stuck", StepStatus::Retrying)];
@@ -128,7 +128,7 @@ pub async fn a_skip_is_cleared_unless_a_newer_wish_came(bed: Bed) {
     assert_eq!(bed.get(run.id).await.control.skip, None);
 }
 
-pub async fn nothing_can_be_asked_of_a_finished_operation(bed: Bed) {
+pub(crate) async fn nothing_can_be_asked_of_a_finished_operation(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     bed.must(run.next(t(1), Next::End { state: OperationState::Failed })).await;
@@ -139,7 +139,7 @@ pub async fn nothing_can_be_asked_of_a_finished_operation(bed: Bed) {
     assert!(bed.claim_all(&me, t(9)).await.claims.is_empty());
 }
 
-pub async fn every_action_is_on_record(bed: Bed) {
+pub(crate) async fn every_action_is_on_record(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     bed.must(run.next(t(0), park(t(100), None, false))).await;

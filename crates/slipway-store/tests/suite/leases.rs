@@ -4,7 +4,7 @@ use slipway_model::ports::{CommitOutcome, Next, Peer};
 
 use crate::bed::{Bed, Run, park, replica, t};
 
-pub async fn heartbeats_count_and_show_the_others(bed: Bed) {
+pub(crate) async fn heartbeats_count_and_show_the_others(bed: Bed) {
     let (me, other) = (bed.replica("a").await, bed.replica("b").await);
     let beat = bed.store.heartbeat(&me, t(1)).await.expect("beats");
     assert!(beat.alive);
@@ -16,7 +16,7 @@ pub async fn heartbeats_count_and_show_the_others(bed: Bed) {
     assert!(!stranger.alive && stranger.peers.len() == 2);
 }
 
-pub async fn a_dead_replica_is_given_up_and_its_work_is_due(bed: Bed) {
+pub(crate) async fn a_dead_replica_is_given_up_and_its_work_is_due(bed: Bed) {
     let (dead, me) = (bed.replica("dead").await, bed.replica("me").await);
     let mut run = bed.running(&dead, t(0)).await;
     bed.must(run.saying("half way", t(1), Next::Run)).await;
@@ -32,7 +32,7 @@ pub async fn a_dead_replica_is_given_up_and_its_work_is_due(bed: Bed) {
     assert_eq!(bed.claim_one(&me, t(7)).await.taken_from, None, "told once");
 }
 
-pub async fn a_replica_that_still_beats_is_not_given_up(bed: Bed) {
+pub(crate) async fn a_replica_that_still_beats_is_not_given_up(bed: Bed) {
     let (other, me) = (bed.replica("other").await, bed.replica("me").await);
     let mut run = bed.running(&other, t(0)).await;
     bed.store.heartbeat(&other, t(1)).await.expect("beats");
@@ -42,7 +42,7 @@ pub async fn a_replica_that_still_beats_is_not_given_up(bed: Bed) {
     bed.must(run.saying("alive", t(3), Next::Run)).await;
 }
 
-pub async fn a_released_replica_gives_everything_back(bed: Bed) {
+pub(crate) async fn a_released_replica_gives_everything_back(bed: Bed) {
     let (leaving, me) = (bed.replica("leaving").await, bed.replica("me").await);
     let mut one = bed.running(&leaving, t(0)).await;
     bed.running(&leaving, t(0)).await;
@@ -52,7 +52,7 @@ pub async fn a_released_replica_gives_everything_back(bed: Bed) {
     assert_eq!(bed.claim_all(&me, t(1)).await.claims.len(), 2);
 }
 
-pub async fn a_parked_operation_keeps_its_timer_when_its_holder_leaves(bed: Bed) {
+pub(crate) async fn a_parked_operation_keeps_its_timer_when_its_holder_leaves(bed: Bed) {
     let (leaving, me) = (bed.replica("leaving").await, bed.replica("me").await);
     let mut run = bed.running(&leaving, t(0)).await;
     bed.must(run.next(t(0), park(t(50), None, true))).await;
@@ -62,7 +62,7 @@ pub async fn a_parked_operation_keeps_its_timer_when_its_holder_leaves(bed: Bed)
     assert_eq!((claim.taken_from, claim.lease.fence), (None, 3), "no step was cut short");
 }
 
-pub async fn held_operations_can_be_surrendered_once(bed: Bed) {
+pub(crate) async fn held_operations_can_be_surrendered_once(bed: Bed) {
     let (me, other) = (bed.replica("me").await, bed.replica("other").await);
     let run = bed.running(&me, t(0)).await;
     let mut parked = bed.running(&me, t(0)).await;
@@ -78,7 +78,7 @@ pub async fn held_operations_can_be_surrendered_once(bed: Bed) {
     assert_eq!((claim.operation.id, claim.taken_from, claim.lease.fence), (run.id, None, 3));
 }
 
-pub async fn registering_tells_a_time_not_before_any_heartbeat(bed: Bed) {
+pub(crate) async fn registering_tells_a_time_not_before_any_heartbeat(bed: Bed) {
     let first = bed.store.register(&replica("a")).await.expect("registers");
     assert!(first > t(0), "the database's own time");
     let ahead = first + slipway_model::time::hours(1);

@@ -15,7 +15,7 @@ use crate::bed::{Bed, clock, folder, keyring, t};
 
 /// A place that stores are opened on again and again, and a hand in its tables.
 enum Place {
-    Sqlite(TempDir, std::path::PathBuf),
+    Sqlite { file: std::path::PathBuf, _folder: TempDir },
     Postgres(String),
 }
 
@@ -23,13 +23,13 @@ impl Place {
     async fn both() -> [Self; 2] {
         let (folder, file) = folder();
         let url = Postgres::shared().fresh_database().await.expect("a database");
-        [Self::Sqlite(folder, file), Self::Postgres(url)]
+        [Self::Sqlite { file, _folder: folder }, Self::Postgres(url)]
     }
 
     async fn open(&self, keys: &[(&str, char)], active: &str) -> Result<Bed, OpenError> {
         let keyring = keyring(keys, active);
         let store: Arc<dyn Storage> = match self {
-            Self::Sqlite(_, file) => Arc::new(SqliteStore::open(file, keyring, clock()).await?),
+            Self::Sqlite { file, .. } => Arc::new(SqliteStore::open(file, keyring, clock()).await?),
             Self::Postgres(url) => Arc::new(PgStore::open(url, keyring, PgOptions::default(), clock()).await?),
         };
         Ok(Bed::on(store))
@@ -44,7 +44,7 @@ impl Place {
 
     async fn run(&self, sql: &str) {
         match self {
-            Self::Sqlite(_, file) => {
+            Self::Sqlite { file, .. } => {
                 let options = SqliteConnectOptions::new().filename(file);
                 let mut conn = SqliteConnection::connect_with(&options).await.expect("connects");
                 conn.execute(AssertSqlSafe(sql)).await.expect("runs");
@@ -58,7 +58,7 @@ impl Place {
 
     async fn count(&self, sql: &'static str) -> i64 {
         match self {
-            Self::Sqlite(_, file) => {
+            Self::Sqlite { file, .. } => {
                 let options = SqliteConnectOptions::new().filename(file);
                 let mut conn = SqliteConnection::connect_with(&options).await.expect("connects");
                 sqlx::query_scalar(sql).fetch_one(&mut conn).await.expect("counts")
@@ -286,7 +286,7 @@ async fn news_travel_between_programs_and_the_listener_comes_back_by_itself() {
         .await;
     // One hint for whatever was missed, then news again.
     listener.hint().await;
-    let new = teller.new(OperationType::Provision, "b");
+    let new = teller.asked(OperationType::Provision, "b");
     let mut accepted = false;
     for _ in 0..20 {
         match teller.store.enqueue(new.clone(), t(0)).await {

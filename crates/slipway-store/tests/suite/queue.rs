@@ -8,8 +8,8 @@ use slipway_model::{
 
 use crate::bed::{Bed, Run, t};
 
-pub async fn an_accepted_operation_reads_back_as_it_was_given(bed: Bed) {
-    let new = bed.new(OperationType::Deprovision, "shop");
+pub(crate) async fn an_accepted_operation_reads_back_as_it_was_given(bed: Bed) {
+    let new = bed.asked(OperationType::Deprovision, "shop");
     let new = slipway_model::NewOperation { temporary: true, ..new };
     bed.store.enqueue(new.clone(), t(5)).await.expect("accepted");
     let op = bed.get(new.id).await;
@@ -18,8 +18,8 @@ pub async fn an_accepted_operation_reads_back_as_it_was_given(bed: Bed) {
     assert_eq!(bed.kinds(op.id).await, [RecordKind::Accepted { by: "the shop".to_owned() }]);
 }
 
-pub async fn the_same_id_is_inserted_once(bed: Bed) {
-    let new = bed.new(OperationType::Provision, "shop");
+pub(crate) async fn the_same_id_is_inserted_once(bed: Bed) {
+    let new = bed.asked(OperationType::Provision, "shop");
     assert!(matches!(bed.store.enqueue(new.clone(), t(0)).await, Ok(Enqueued::New(_))));
     let again = bed.store.enqueue(new.clone(), t(9)).await.expect("answers");
     assert!(matches!(&again, Enqueued::Existing(op) if op.created_at == t(0)));
@@ -27,20 +27,20 @@ pub async fn the_same_id_is_inserted_once(bed: Bed) {
     assert_eq!(bed.kinds(new.id).await.len(), 1);
 }
 
-pub async fn removing_twice_is_one_removal_and_suspending_twice_one_suspension(bed: Bed) {
-    let suspension = slipway_model::NewOperation { temporary: true, ..bed.new(OperationType::Deprovision, "shop") };
+pub(crate) async fn removing_twice_is_one_removal_and_suspending_twice_one_suspension(bed: Bed) {
+    let suspension = slipway_model::NewOperation { temporary: true, ..bed.asked(OperationType::Deprovision, "shop") };
     let first = suspension.id;
     bed.store.enqueue(suspension.clone(), t(0)).await.expect("accepted");
     let second = slipway_model::NewOperation { id: bed.new_id(), ..suspension };
     assert_eq!(bed.store.enqueue(second, t(1)).await.expect("answers").operation().id, first);
     let removal = bed.accept(OperationType::Deprovision, "shop", t(2)).await;
-    let again = bed.new(OperationType::Deprovision, "shop");
+    let again = bed.asked(OperationType::Deprovision, "shop");
     assert_eq!(bed.store.enqueue(again, t(3)).await.expect("answers").operation().id, removal);
     assert!(bed.get(first).await.control.cancel.is_some(), "a removal for good cancels a suspension");
     assert_eq!(bed.all().await.len(), 2);
 }
 
-pub async fn a_removal_cancels_what_is_unfinished_and_goes_first(bed: Bed) {
+pub(crate) async fn a_removal_cancels_what_is_unfinished_and_goes_first(bed: Bed) {
     let me = bed.replica("a").await;
     let running = bed.accept(OperationType::Provision, "shop", t(0)).await;
     let mut run = Run::of(&bed.claim_one(&me, t(0)).await);
@@ -63,7 +63,7 @@ pub async fn a_removal_cancels_what_is_unfinished_and_goes_first(bed: Bed) {
     assert_eq!((claim.operation.id, claim.started), (removal, true), "before the older update");
 }
 
-pub async fn pending_operations_start_one_after_the_other_by_age(bed: Bed) {
+pub(crate) async fn pending_operations_start_one_after_the_other_by_age(bed: Bed) {
     let me = bed.replica("a").await;
     let mut ids = Vec::new();
     for kind in [OperationType::Provision, OperationType::Update, OperationType::UpgradeKyma] {
@@ -76,7 +76,7 @@ pub async fn pending_operations_start_one_after_the_other_by_age(bed: Bed) {
     }
 }
 
-pub async fn the_end_of_one_makes_the_next_due_and_tells_why(bed: Bed) {
+pub(crate) async fn the_end_of_one_makes_the_next_due_and_tells_why(bed: Bed) {
     let me = bed.replica("a").await;
     let first = bed.accept(OperationType::Provision, "shop", t(0)).await;
     let second = bed.accept(OperationType::Update, "shop", t(0)).await;
@@ -87,7 +87,7 @@ pub async fn the_end_of_one_makes_the_next_due_and_tells_why(bed: Bed) {
     assert_eq!(bed.claim_one(&me, t(7)).await.woken_by, Some(format!("end of operation {first}")));
 }
 
-pub async fn a_pending_operation_that_is_being_canceled_is_not_handed_out_twice(bed: Bed) {
+pub(crate) async fn a_pending_operation_that_is_being_canceled_is_not_handed_out_twice(bed: Bed) {
     let me = bed.replica("a").await;
     bed.accept(OperationType::Provision, "shop", t(0)).await;
     let mut first = Run::of(&bed.claim_one(&me, t(0)).await);
@@ -102,7 +102,7 @@ pub async fn a_pending_operation_that_is_being_canceled_is_not_handed_out_twice(
     assert_eq!(bed.claim_one(&me, t(4)).await.operation.id, third);
 }
 
-pub async fn a_paused_pending_operation_is_not_woken_by_an_end(bed: Bed) {
+pub(crate) async fn a_paused_pending_operation_is_not_woken_by_an_end(bed: Bed) {
     let me = bed.replica("a").await;
     bed.accept(OperationType::Provision, "shop", t(0)).await;
     let mut first = Run::of(&bed.claim_one(&me, t(0)).await);

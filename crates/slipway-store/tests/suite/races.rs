@@ -69,10 +69,12 @@ async fn no_wake_up_is_slept_over(bed: Arc<Bed>) {
         let on = format!("runtime/{round}");
         for (n, run) in runs.iter_mut().enumerate() {
             let (bed, commit) = (Arc::clone(&bed), run.next(t(round), park(t(1_000_000), Some(&on), n % 2 == 0)));
-            tasks.spawn(async move { drop(bed.must(commit).await) });
+            tasks.spawn(async move { assert!(bed.must(commit).await > 0) });
         }
         let (waker, on) = (Arc::clone(&bed), key(&on));
-        tasks.spawn(async move { drop(waker.store.wake(&[on], "it happened", t(round)).await.expect("wakes")) });
+        tasks.spawn(async move {
+            waker.store.wake(&[on], "it happened", t(round)).await.expect("wakes");
+        });
         all_done(&mut tasks).await;
         let claims = bed.claim_all(&me, t(round)).await.claims;
         assert_eq!(claims.len(), runs.len(), "round {round}: somebody sleeps although it happened");
@@ -89,7 +91,7 @@ async fn no_end_is_slept_over_by_who_waits_on_it(bed: Arc<Bed>) {
         let mut tasks = JoinSet::new();
         for commit in [waiter.next(t(round), park(t(1_000_000), Some(&on), true)), worker.end(t(round))] {
             let bed = Arc::clone(&bed);
-            tasks.spawn(async move { drop(bed.must(commit).await) });
+            tasks.spawn(async move { assert!(bed.must(commit).await > 0) });
         }
         all_done(&mut tasks).await;
         let claim = bed.claim_one(&me, t(round)).await;
@@ -106,7 +108,7 @@ async fn no_wish_is_slept_over(bed: Arc<Bed>) {
         for (n, run) in runs.iter_mut().enumerate() {
             let next = if n % 3 == 0 { Next::Hold } else { park(t(1_000_000), None, n % 3 == 1) };
             let (parker, commit) = (Arc::clone(&bed), run.next(t(round), next));
-            tasks.spawn(async move { drop(parker.must(commit).await) });
+            tasks.spawn(async move { assert!(parker.must(commit).await > 0) });
             let (actor, id) = (Arc::clone(&bed), run.id);
             tasks.spawn(async move { drop(actor.act(id, Action::RetryNow, t(round)).await.expect("taken")) });
         }
@@ -160,7 +162,7 @@ async fn an_instance_never_runs_two_operations_and_forgets_none(bed: Arc<Bed>) {
                 if dice.next_u64().is_multiple_of(3) {
                     let kind = OperationType::ALL[usize::try_from(dice.next_u64() % 5).expect("small")];
                     let temporary = kind == OperationType::Deprovision && dice.next_u64().is_multiple_of(2);
-                    let new = NewOperation { temporary, ..bed.new(kind, "shop") };
+                    let new = NewOperation { temporary, ..bed.asked(kind, "shop") };
                     let id = bed.store.enqueue(new, now).await.expect("accepted").operation().id;
                     match dice.next_u64() % 8 {
                         0 => drop(bed.act(id, Action::Cancel, now).await),
@@ -240,7 +242,7 @@ async fn of_many_removals_at_once_one_is_accepted(bed: Arc<Bed>) {
         for _ in 0..6 {
             let bed = Arc::clone(&bed);
             tasks.spawn(async move {
-                let new = bed.new(OperationType::Deprovision, &format!("i{round}"));
+                let new = bed.asked(OperationType::Deprovision, &format!("i{round}"));
                 match bed.store.enqueue(new, t(round)).await.expect("answers") {
                     Enqueued::New(op) => (1, op.id),
                     Enqueued::Existing(op) => (0, op.id),
@@ -255,7 +257,7 @@ async fn of_many_removals_at_once_one_is_accepted(bed: Arc<Bed>) {
 
 async fn the_same_id_at_once_is_inserted_once(bed: Arc<Bed>) {
     for round in 0..15 {
-        let new = bed.new(OperationType::Provision, &format!("i{round}"));
+        let new = bed.asked(OperationType::Provision, &format!("i{round}"));
         let mut tasks = JoinSet::new();
         for _ in 0..4 {
             let (bed, new) = (Arc::clone(&bed), new.clone());

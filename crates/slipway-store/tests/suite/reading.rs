@@ -11,7 +11,7 @@ async fn listed(bed: &Bed, filter: Filter) -> Vec<OperationId> {
     bed.store.operations(&filter).await.expect("lists").iter().map(|op| op.id).collect()
 }
 
-pub async fn operations_are_listed_newest_first_by_pages_and_filters(bed: Bed) {
+pub(crate) async fn operations_are_listed_newest_first_by_pages_and_filters(bed: Bed) {
     let me = bed.replica("a").await;
     let mut ids = Vec::new();
     for n in 0..6 {
@@ -39,7 +39,7 @@ pub async fn operations_are_listed_newest_first_by_pages_and_filters(bed: Bed) {
     assert_eq!(listed(&bed, pending_of_one).await, [ids[2]]);
 }
 
-pub async fn records_are_read_page_by_page(bed: Bed) {
+pub(crate) async fn records_are_read_page_by_page(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     let kinds: Vec<RecordKind> = (0..5).map(|n| RecordKind::StageFinished { stage: n.to_string() }).collect();
@@ -57,7 +57,7 @@ pub async fn records_are_read_page_by_page(bed: Bed) {
     assert!(bed.store.records(bed.new_id(), 0, 10).await.expect("reads").is_empty());
 }
 
-pub async fn old_records_of_finished_operations_are_purged_in_batches(bed: Bed) {
+pub(crate) async fn old_records_of_finished_operations_are_purged_in_batches(bed: Bed) {
     let me = bed.replica("a").await;
     let (mut ended, mut going) = (bed.running(&me, t(0)).await, bed.running(&me, t(0)).await);
     let record = |n: i64| (t(n), RecordKind::StageFinished { stage: n.to_string() });
@@ -72,7 +72,7 @@ pub async fn old_records_of_finished_operations_are_purged_in_batches(bed: Bed) 
     assert_eq!(bed.kinds(going.id).await.len(), 11, "an unfinished operation keeps its story");
 }
 
-pub async fn old_wake_ups_are_purged_and_new_ones_still_wake(bed: Bed) {
+pub(crate) async fn old_wake_ups_are_purged_and_new_ones_still_wake(bed: Bed) {
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     bed.store.wake(&[key("runtime/1"), key("runtime/2")], "early", t(1)).await.expect("wakes");
@@ -89,17 +89,17 @@ pub async fn old_wake_ups_are_purged_and_new_ones_still_wake(bed: Bed) {
     bed.claim_one(&me, t(103)).await;
 }
 
-pub async fn an_unknown_operation_is_not_found(bed: Bed) {
+pub(crate) async fn an_unknown_operation_is_not_found(bed: Bed) {
     let id = bed.new_id();
     let is_missing = |error: StoreError| error.to_string() == format!("there is no operation {id}");
     assert!(bed.store.operation(id).await.is_err_and(is_missing));
     assert!(bed.store.steps(id).await.is_err_and(is_missing));
     assert!(bed.act(id, slipway_model::Action::Cancel, t(0)).await.is_err_and(is_missing));
-    let fields = bed.new(OperationType::Update, "x").accepted(t(0)).fields;
+    let fields = bed.asked(OperationType::Update, "x").accepted(t(0)).fields;
     assert!(bed.store.update(id, 1, fields, t(0)).await.is_err_and(is_missing));
 }
 
-pub async fn hints_come_with_news(bed: Bed) {
+pub(crate) async fn hints_come_with_news(bed: Bed) {
     let me = bed.replica("a").await;
     let mut listener = bed.store.listen();
     bed.accept(OperationType::Provision, "a", t(0)).await;

@@ -124,7 +124,7 @@ impl<'a> Twins<'a> {
     async fn enqueue(&mut self) {
         let bed = &self.beds[0];
         let kind = *self.pick(OperationType::ALL).expect("kinds");
-        let mut new = bed.new(kind, &format!("i{}", self.roll(5)));
+        let mut new = bed.asked(kind, &format!("i{}", self.roll(5)));
         new.temporary = kind == OperationType::Deprovision && self.roll(2) == 0;
         if let Some(id) = self.pick(&self.ids)
             && self.roll(10) == 0
@@ -149,7 +149,7 @@ impl<'a> Twins<'a> {
         let claimed = self.all("claim", |store| async move { store.claim(request).await }).await.expect("claims");
         for claim in claimed.claims {
             let op = &claim.operation;
-            self.held.retain(|held| held.id != op.id || self.dice.next_u64() % 4 == 0);
+            self.held.retain(|held| held.id != op.id || self.dice.next_u64().is_multiple_of(4));
             self.held.push(Held {
                 id: op.id,
                 lease: claim.lease.clone(),
@@ -188,7 +188,7 @@ impl<'a> Twins<'a> {
             7 => Next::Hold,
             _ => Next::End { state: OperationState::ALL[4 + self.roll(3)] },
         };
-        let mut fields = self.beds[0].new(OperationType::Update, "x").accepted(self.now).fields;
+        let mut fields = self.beds[0].asked(OperationType::Update, "x").accepted(self.now).fields;
         fields.description = format!("at {}", self.now);
         fields.finished_stages = (0..self.roll(3)).map(|n| format!("stage{n}")).collect();
         let attempt = RecordKind::Attempt {
@@ -262,7 +262,7 @@ impl<'a> Twins<'a> {
         let Some(id) = self.pick(&self.ids).copied() else { return };
         let op = self.beds[0].get_or_none(id).await;
         let version = op.map_or(1, |op| op.version) + u64::from(self.roll(3) == 0);
-        let mut fields = self.beds[0].new(OperationType::Update, "x").accepted(self.now).fields;
+        let mut fields = self.beds[0].asked(OperationType::Update, "x").accepted(self.now).fields;
         fields.description = "changed from outside".to_owned();
         let (fields, now) = (&fields, self.now);
         self.all("update", |store| async move { store.update(id, version, fields.clone(), now).await }).await.ok();
