@@ -26,11 +26,10 @@ async fn main() {
     let keys = [("k".to_owned(), SecretString::from("a".repeat(64)))];
     let keyring = Keyring::new(keys, "k", Arc::clone(&random)).expect("a good key");
 
-    let folder = std::env::temp_dir().join(format!("slipway-throughput-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
-    let sqlite = SqliteStore::open(&folder.join("s.db"), keyring.clone(), Arc::clone(&clock)).await.expect("opens");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let sqlite =
+        SqliteStore::open(&folder.path().join("s.db"), keyring.clone(), Arc::clone(&clock)).await.expect("opens");
     measure("SQLite, 1 group at a time", Arc::new(sqlite), &clock, &random, 1).await;
-    std::fs::remove_dir_all(&folder).ok();
 
     let server = Postgres::start().expect("a server");
     for writers in [1, 2, 4] {

@@ -15,10 +15,12 @@
 //! the row and computes with its newest version, where the control number is higher than the one
 //! seen. If we are first, `act` finds a parked operation and makes it due.
 //!
-//! **No pending operation is forgotten.** Ends of one instance come one after the other by the
-//! instance's lock, so each asks "who is next?" with a view that knows all ends before it. The
-//! pending rows are locked when the question is asked, so the answer is about their newest versions;
-//! for claims see `claim`.
+//! **No pending operation is forgotten.** An end asks "who is next?" in a statement of its own, after
+//! its operation's row is written, and locks all pending rows of the instance, so the answer is about
+//! their newest versions. An operation that arrives meanwhile is either seen by that statement, or
+//! its insert waits for the row of the one that ends (`enqueue` locks all unfinished ones) and for
+//! the instance's lock, and is looked at when the end is known to all. The instance's lock also keeps
+//! two ends of one instance from waiting for each other's pending rows. For claims see `claim`.
 
 use std::collections::HashMap;
 
