@@ -2,7 +2,7 @@
 //!
 //! Groups of 64 commits, each with new fields, one ledger row and two records: what a step writes.
 
-use std::{sync::Arc, time::Instant};
+use std::{sync::Arc, time::Duration};
 
 use secrecy::SecretString;
 use slipway_model::{
@@ -69,7 +69,7 @@ async fn measure(
     let request = ClaimRequest { replica, now: clock.wall(), known: vec![process], wants };
     let claims = store.claim(&request).await.expect("claims").claims;
     assert_eq!(claims.len(), GROUP * writers);
-    let start = Instant::now();
+    let start = clock.monotonic();
     let tasks: Vec<_> = claims
         .chunks(GROUP)
         .map(|chunk| tokio::spawn(write(Arc::clone(&store), chunk.to_vec(), Arc::clone(clock), start)))
@@ -78,27 +78,22 @@ async fn measure(
     for task in tasks {
         latencies.extend(task.await.expect("no panic"));
     }
-    let rate = (latencies.len() * GROUP) as f64 / start.elapsed().as_secs_f64();
+    let rate = (latencies.len() * GROUP) as f64 / (clock.monotonic() - start).as_secs_f64();
     latencies.sort_unstable();
     let at = |percent: usize| latencies[(latencies.len() - 1) * percent / 100];
     println!("{name}: {rate:.0} steps/s; a group p50 {:.1?}, p99 {:.1?}", at(50), at(99));
 }
 
-async fn write(
-    store: Arc<dyn Storage>,
-    claims: Vec<Claim>,
-    clock: Arc<dyn Clock>,
-    start: Instant,
-) -> Vec<std::time::Duration> {
+async fn write(store: Arc<dyn Storage>, claims: Vec<Claim>, clock: Arc<dyn Clock>, start: Duration) -> Vec<Duration> {
     let mut latencies = Vec::new();
     let mut number = 0;
-    while start.elapsed().as_secs() < SECONDS {
+    while (clock.monotonic() - start).as_secs() < SECONDS {
         number += 1;
         let now = clock.wall();
         let group: Vec<Commit> = claims.iter().map(|claim| commit(claim, number, now)).collect();
-        let began = Instant::now();
+        let began = clock.monotonic();
         let outcomes = store.commit(&group).await.expect("answers");
-        latencies.push(began.elapsed());
+        latencies.push(clock.monotonic() - began);
         assert!(outcomes.iter().all(|outcome| matches!(outcome, CommitOutcome::Committed { .. })));
     }
     latencies

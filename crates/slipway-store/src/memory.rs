@@ -21,7 +21,7 @@ use slipway_model::{
 };
 use tokio::sync::watch;
 
-use crate::rows::refuse_doubles;
+use crate::{hints::News, rows::refuse_doubles};
 
 /// Storage that forgets everything with the process.
 pub struct MemoryStore {
@@ -556,6 +556,9 @@ impl MemoryStore {
             }
         }
         let (version, control) = (op.version, Box::new(op.control.clone()));
+        if News::of(commit, op.schedule.due_at) == News::DueAtOnce {
+            self.give_hint();
+        }
         for (at, kind) in &commit.records {
             tables.record(commit.operation, *at, kind.clone());
         }

@@ -82,6 +82,7 @@ pub(super) async fn claim(conn: &mut PgConnection, keyring: &Keyring, request: &
     let mut tx = conn.begin().await?;
     let me = request.replica.as_str();
     if sqlx::query(ALIVE).bind(me).fetch_optional(&mut *tx).await?.is_none() {
+        tx.rollback().await?;
         return Ok(Claimed::default());
     }
     let known: Vec<String> = request.known.iter().map(ToString::to_string).collect();

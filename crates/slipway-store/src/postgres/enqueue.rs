@@ -42,6 +42,7 @@ pub(super) async fn enqueue(
     let mut tx = conn.begin().await?;
     sqlx::query(LOCK_INSTANCE).bind(new.instance_id.as_str()).execute(&mut *tx).await?;
     if let Some(row) = sqlx::query(BY_ID).bind(new.id.as_uuid()).fetch_optional(&mut *tx).await? {
+        tx.rollback().await?;
         return Ok(Enqueued::Existing(rows::operation(&row, keyring)?));
     }
     let found = sqlx::query(UNFINISHED).bind(new.instance_id.as_str()).fetch_all(&mut *tx).await?;
@@ -49,6 +50,7 @@ pub(super) async fn enqueue(
         found.iter().map(|row| rows::operation(row, keyring)).collect::<StoreResult<_>>()?;
     let (kind, temporary) = (new.kind, new.temporary);
     if let Some(existing) = unfinished.iter().find(|op| preemption::joins(kind, temporary, op)) {
+        tx.rollback().await?;
         return Ok(Enqueued::Existing(existing.clone()));
     }
     for mut victim in unfinished.into_iter().filter(|op| preemption::cancels(kind, temporary, op)) {

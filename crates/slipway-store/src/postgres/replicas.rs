@@ -75,6 +75,7 @@ pub(super) async fn give_up(
     let mut tx = conn.begin().await?;
     let remove = sqlx::query(REMOVE).bind(replica.as_str()).bind(beat.map(signed));
     if remove.execute(&mut *tx).await?.rows_affected() == 0 && beat.is_some() {
+        tx.rollback().await?;
         return Ok(None);
     }
     let freed = sqlx::query(FREE).bind(replica.as_str()).bind(now.as_micros()).execute(&mut *tx).await?;
