@@ -17,6 +17,7 @@ pub mod events;
 mod hold;
 mod housekeeping;
 mod life;
+pub mod matrix;
 pub mod memory;
 pub mod outcome;
 pub mod plan;

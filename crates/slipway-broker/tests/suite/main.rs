@@ -1,0 +1,8 @@
+//! The broker's processes as wholes: against the simulators, on simulated time and over sockets.
+
+mod golden;
+mod laws;
+mod matrix;
+mod sockets;
+#[path = "../../src/trial/wire.rs"]
+mod wire;
