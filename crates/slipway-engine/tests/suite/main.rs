@@ -1,0 +1,9 @@
+//! Stories about the engine, on simulated time.
+
+mod ends;
+mod matrix;
+mod operators;
+mod queue;
+mod restarts;
+mod theatre;
+mod waits;
