@@ -4,5 +4,3 @@ mod golden;
 mod laws;
 mod matrix;
 mod sockets;
-#[path = "../../src/trial/wire.rs"]
-mod wire;

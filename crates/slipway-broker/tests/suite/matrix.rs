@@ -6,14 +6,13 @@ use slipway_broker::{Addresses, Broker, Systems, registry};
 use slipway_engine::{
     Process, Registry, Row,
     matrix::{GivesUp, World, matrix},
+    simulated::SimulatedWire,
 };
 use slipway_model::{
     JsonText, NewOperation, Operation, OperationId, OperationState,
     ports::{Clock, Storage, Transport},
 };
 use slipway_store::MemoryStore;
-
-use crate::wire::Wire;
 
 /// Steps that are skipped when what they need is away for good. All others fail the operation.
 const SKIPPED: &[&str] = &["Hello_Report"];
@@ -41,7 +40,11 @@ impl World for Landscape {
     }
 
     fn wire(&self) -> Arc<dyn Transport> {
-        Arc::new(Wire::to(self.sim.clone(), self.clock.clone()))
+        let sim = self.sim.clone();
+        Arc::new(SimulatedWire::new(self.clock.clone(), move |system, request| {
+            let sim = sim.clone();
+            Box::pin(async move { sim.exchange(system, request).await.map_err(|broken| broken.to_string()) })
+        }))
     }
 
     fn systems(&self, wire: Arc<dyn Transport>) -> Systems {

@@ -101,7 +101,7 @@ async fn finalizers_run_whatever_the_end_and_cannot_change_it() {
 async fn a_spent_budget_fails_the_operation_at_its_very_end() {
     let theatre = Theatre::with(&[row("a", 1, &WAITS_FOR_EVER)]);
     let _engine = theatre.engine();
-    let mut new = theatre.new(OperationType::Update, "shop");
+    let mut new = theatre.wish(OperationType::Update, "shop");
     new.budget = hours(1);
     let operation = theatre.end(theatre.accept(new).await).await;
     let error = operation.fields.last_error.as_ref().expect("why");
@@ -145,7 +145,7 @@ async fn steps_that_are_switched_off_are_on_record_and_not_run() {
 async fn data_that_cannot_be_read_fail_the_operation_instead_of_hiding_it() {
     let theatre = Theatre::with(&[row("a", 1, &ONE)]);
     let _engine = theatre.engine();
-    let mut new = theatre.new(OperationType::Update, "shop");
+    let mut new = theatre.wish(OperationType::Update, "shop");
     new.data = slipway_model::JsonText::parse(r#"{"said": 7}"#.to_owned()).expect("JSON");
     let operation = theatre.end(theatre.accept(new).await).await;
     assert_eq!(operation.state, OperationState::Failed);

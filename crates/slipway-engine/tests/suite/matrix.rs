@@ -205,8 +205,8 @@ async fn report(rows: &[Row<Keeper>]) -> Report {
 /// The faults that found something, and what.
 async fn findings(manner: &'static Manner) -> Vec<(Option<Kind>, String)> {
     let report = report(&[row("a", 1, manner), row("a", 1, &Quiet)]).await;
-    let cells = report.findings().into_iter();
-    cells.map(|cell| (cell.fault.as_ref().map(|fault| fault.kind), cell.seen.clone().unwrap_err())).collect()
+    let cells = report.cells.into_iter();
+    cells.filter_map(|cell| Some((cell.fault.map(|fault| fault.kind), cell.seen.err()?))).collect()
 }
 
 #[tokio::test(start_paused = true)]

@@ -21,7 +21,7 @@ async fn a_cancel_during_a_wait_ends_the_operation_at_once() {
     {
         let theatre = Theatre::empty().plays(kind, &[row("a", 1, &UNTIL_GO)], &[row("z", 1, &ONE)]);
         let engine = theatre.engine();
-        let id = theatre.accept(theatre.new(kind, "shop")).await;
+        let id = theatre.accept(theatre.wish(kind, "shop")).await;
         theatre.until_ran(id, "Gate").await;
         engine.act(id, &Action::Cancel, "ann", "wrong plan").await.expect("canceled");
         let operation = theatre.end(id).await;
@@ -48,7 +48,7 @@ async fn an_action_without_who_or_why_is_refused() {
 async fn a_pause_stops_all_budgets_and_a_resume_goes_on() {
     let theatre = Theatre::with(&[row("a", 1, &NEVER_WORKS)]);
     let engine = theatre.engine();
-    let mut new = theatre.new(OperationType::Update, "shop");
+    let mut new = theatre.wish(OperationType::Update, "shop");
     new.budget = mins(20);
     let id = theatre.accept(new).await;
     theatre.pass(mins(2)).await;

@@ -27,7 +27,7 @@ async fn two_operations_of_an_instance_run_one_after_the_other() {
     let first = theatre.update().await;
     theatre.pass(secs(1)).await;
     let second = theatre.update().await;
-    let other = theatre.accept(theatre.new(OperationType::Update, "other")).await;
+    let other = theatre.accept(theatre.wish(OperationType::Update, "other")).await;
     theatre.pass(mins(5)).await;
     assert_eq!(theatre.operation(first).await.state, OperationState::InProgress);
     assert_eq!(theatre.operation(second).await.state, OperationState::Pending);
@@ -48,9 +48,9 @@ async fn a_removal_goes_first_and_ends_what_runs() {
     ] {
         let theatre = theatre();
         let _engine = theatre.engine();
-        let running = theatre.accept(theatre.new(kind, "shop")).await;
+        let running = theatre.accept(theatre.wish(kind, "shop")).await;
         theatre.until_ran(running, "Gate").await;
-        let removal = theatre.accept(theatre.new(OperationType::Deprovision, "shop")).await;
+        let removal = theatre.accept(theatre.wish(OperationType::Deprovision, "shop")).await;
         let running = theatre.end(running).await;
         assert_eq!(state(&running), (end, format!("operation preempted by deprovisioning {removal}").as_str()));
         let removal = theatre.end(removal).await;
@@ -67,8 +67,8 @@ async fn a_removal_goes_before_everything_that_is_pending() {
         (OperationType::UpgradeKyma, OperationState::Succeeded),
     ] {
         let theatre = theatre();
-        let pending = theatre.accept(theatre.new(kind, "shop")).await;
-        let removal = theatre.accept(theatre.new(OperationType::Deprovision, "shop")).await;
+        let pending = theatre.accept(theatre.wish(kind, "shop")).await;
+        let removal = theatre.accept(theatre.wish(OperationType::Deprovision, "shop")).await;
         let _engine = theatre.engine();
         let pending = theatre.end(pending).await;
         assert_eq!(state(&pending), (end, format!("operation preempted by deprovisioning {removal}").as_str()));
@@ -80,18 +80,18 @@ async fn a_removal_goes_before_everything_that_is_pending() {
 #[tokio::test(start_paused = true)]
 async fn removing_twice_is_one_removal_until_it_has_ended() {
     let theatre = theatre();
-    let first = theatre.accept(theatre.new(OperationType::Deprovision, "shop")).await;
-    assert_eq!(theatre.accept(theatre.new(OperationType::Deprovision, "shop")).await, first);
+    let first = theatre.accept(theatre.wish(OperationType::Deprovision, "shop")).await;
+    assert_eq!(theatre.accept(theatre.wish(OperationType::Deprovision, "shop")).await, first);
     let _engine = theatre.engine();
     theatre.end(first).await;
-    assert_ne!(theatre.accept(theatre.new(OperationType::Deprovision, "shop")).await, first);
+    assert_ne!(theatre.accept(theatre.wish(OperationType::Deprovision, "shop")).await, first);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_operation_of_an_unknown_table_is_left_for_a_program_that_knows_it() {
     let theatre = Theatre::with(&[row("a", 1, &ONE)]);
     let old = theatre.engine();
-    let mut new = theatre.new(OperationType::Update, "shop");
+    let mut new = theatre.wish(OperationType::Update, "shop");
     new.process.version = 2;
     old.enqueue(new.clone()).await.expect_err("a program does not accept what it cannot run");
     let id = theatre.accept(new).await;
@@ -114,6 +114,6 @@ async fn an_operation_of_an_unknown_table_is_left_for_a_program_that_knows_it() 
 #[tokio::test(start_paused = true)]
 async fn the_same_request_twice_is_one_operation() {
     let theatre = theatre();
-    let new = theatre.new(OperationType::Update, "shop");
+    let new = theatre.wish(OperationType::Update, "shop");
     assert_eq!(theatre.accept(new.clone()).await, theatre.accept(new).await);
 }

@@ -162,7 +162,7 @@ impl Theatre {
     }
 
     /// An operation for the store; it belongs to the instance of this name.
-    pub(crate) fn new(&self, kind: OperationType, instance: &str) -> NewOperation {
+    pub(crate) fn wish(&self, kind: OperationType, instance: &str) -> NewOperation {
         NewOperation {
             id: OperationId::draw(&*self.clock, &*self.random),
             instance_id: instance.parse().expect("instance"),
@@ -183,7 +183,7 @@ impl Theatre {
 
     /// An update of the instance `shop`.
     pub(crate) async fn update(&self) -> OperationId {
-        self.accept(self.new(OperationType::Update, "shop")).await
+        self.accept(self.wish(OperationType::Update, "shop")).await
     }
 
     pub(crate) async fn operation(&self, id: OperationId) -> Operation {

@@ -81,11 +81,11 @@ async fn a_thousand_waiting_operations_do_not_hold_up_a_new_one() {
         Theatre::with(&[row("a", 1, &UNTIL_OPEN)]).plays(OperationType::UpgradeKyma, &[row("a", 1, &ONE)], &[]);
     let _engine = theatre.engine();
     for number in 0..1000 {
-        theatre.accept(theatre.new(OperationType::Update, &format!("i-{number}"))).await;
+        theatre.accept(theatre.wish(OperationType::Update, &format!("i-{number}"))).await;
     }
     theatre.until("all wait", async || theatre.props.count("Gate") == 1000).await;
     // Of the same class, so it needs a slot of the same sixty-four.
-    let late = theatre.accept(theatre.new(OperationType::Update, "late")).await;
+    let late = theatre.accept(theatre.wish(OperationType::Update, "late")).await;
     let begun = theatre.clock.monotonic();
     theatre.until_ran(late, "Gate").await;
     assert!(theatre.clock.monotonic() - begun < millis(500), "{:?}", theatre.clock.monotonic() - begun);

@@ -243,11 +243,8 @@ fn check(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use axum::body::{Body, to_bytes};
-    use tower::ServiceExt;
-
     use super::*;
-    use crate::dial::Fault;
+    use crate::{dial::Fault, systems::Systems};
 
     async fn send(hello: &Hello, line: &str, body: &str) -> (u16, String) {
         let (method, path) = line.split_once(' ').expect("method and path");
@@ -255,12 +252,10 @@ mod tests {
         if !body.is_empty() {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
-        let request = request.body(Body::from(body.to_owned())).expect("request");
-        let answer = hello.router().oneshot(request).await.expect("an answer");
-        let status = answer.status().as_u16();
-        match to_bytes(answer.into_body(), usize::MAX).await {
-            Ok(body) => (status, String::from_utf8(body.to_vec()).expect("text")),
-            Err(_) => (status, "broken".to_owned()),
+        let request = request.body(Bytes::from(body.to_owned())).expect("request");
+        match (Systems { hello: hello.clone() }).exchange("hello", request).await {
+            Ok(answer) => (answer.status().as_u16(), String::from_utf8(answer.body().to_vec()).expect("text")),
+            Err(broken) => (0, broken.to_string()),
         }
     }
 
@@ -304,12 +299,13 @@ mod tests {
     #[tokio::test]
     async fn each_fault_strikes_once_with_or_without_the_effect() {
         let hello = Hello::default();
+        let broken = (0, "the connection broke in the middle of the answer".to_owned());
         let good = (200, r#"{"greeting":"Hello, ann!"}"#.to_owned());
         for (fault, seen, greeted) in [
             (Fault::Status(500), (500, String::new()), 0),
             (Fault::Busy { retry_after: 7 }, (429, String::new()), 0),
-            (Fault::DropAfterEffect, (200, "broken".to_owned()), 1),
-            (Fault::HalfBody, (200, "broken".to_owned()), 1),
+            (Fault::DropAfterEffect, broken.clone(), 1),
+            (Fault::HalfBody, broken.clone(), 1),
             (Fault::WrongJson, (200, r#"{"unexpected":[]}"#.to_owned()), 1),
             (Fault::Delay(std::time::Duration::from_millis(1)), good.clone(), 1),
         ] {
