@@ -4,6 +4,7 @@
 //! rules of `slipway-model` directly, and the simulation runs on it. The SQL stores say the same
 //! in SQL. One conformance suite (`tests/suite`) holds all three to it.
 
+mod hints;
 pub mod memory;
 
 pub use memory::MemoryStore;

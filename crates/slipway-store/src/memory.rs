@@ -13,20 +13,21 @@ use slipway_model::{
     operation::{Fields, NewOperation, Schedule},
     ports::{
         BoxFuture, Claim, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Lease,
-        Next, Peer, Storage, StoreError, StoreResult, WakeListener,
+        Next, Peer, Registration, Storage, StoreError, StoreResult, WakeListener,
     },
     preemption,
     state::Class,
     time::secs,
 };
-use tokio::sync::watch;
+
+use crate::hints::Hints;
 
 /// Storage that forgets everything with the process.
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     bugs: Bugs,
     tables: Mutex<Tables>,
-    hints: watch::Sender<u64>,
+    hints: Hints,
 }
 
 #[derive(Default)]
@@ -37,6 +38,8 @@ struct Tables {
     /// an old row cannot make a new wake-up look seen.
     signals: BTreeMap<WaitKey, Signal>,
     replicas: BTreeMap<ReplicaId, Life>,
+    /// Engine time and our own clock at the latest heartbeat of anybody.
+    fleet_time: Option<(Timestamp, Timestamp)>,
     last_record: u64,
     last_signal: u64,
 }
@@ -50,13 +53,35 @@ struct Row {
     taken_from: Option<ReplicaId>,
 }
 
-struct Signal {
-    number: u64,
-    at: Timestamp,
+/// The whole content at one moment.
+pub struct Snapshot<'a> {
+    tables: &'a Tables,
+}
+
+impl Snapshot<'_> {
+    /// All operations with their ledgers.
+    pub fn operations(&self) -> impl Iterator<Item = (&Operation, &[StepRecord])> {
+        self.tables.operations.values().map(|row| (&row.operation, row.steps.as_slice()))
+    }
+
+    /// One operation.
+    pub fn operation(&self, id: OperationId) -> Option<&Operation> {
+        self.tables.operations.get(&id).map(|row| &row.operation)
+    }
+
+    /// Whether a replica is registered.
+    pub fn is_registered(&self, replica: &ReplicaId) -> bool {
+        self.tables.replicas.contains_key(replica)
+    }
 }
 
 struct Life {
     beat: u64,
+    at: Timestamp,
+}
+
+struct Signal {
+    number: u64,
     at: Timestamp,
 }
 
@@ -68,7 +93,12 @@ impl MemoryStore {
 
     /// The same with a known bug, for the simulation's own test.
     pub fn with_bugs(clock: Arc<dyn Clock>, bugs: Bugs) -> Self {
-        Self { clock, bugs, tables: Mutex::default(), hints: watch::Sender::new(0) }
+        Self { clock, bugs, tables: Mutex::default(), hints: Hints::new() }
+    }
+
+    /// Looks at everything at once; for the simulation's invariants.
+    pub fn inspect<R>(&self, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
+        look(&Snapshot { tables: &self.tables() })
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -77,7 +107,7 @@ impl MemoryStore {
     }
 
     fn give_hint(&self) {
-        self.hints.send_modify(|count| *count += 1);
+        self.hints.give();
     }
 
     fn take_leases(&self, tables: &mut Tables, from: &ReplicaId, now: Timestamp) -> usize {
@@ -147,8 +177,10 @@ impl Tables {
             .filter(|op| op.state == OperationState::Pending)
             .min_by_key(|op| preemption::start_order(op))
             .map(|op| op.id);
+        // One that is held is being ended without ever having begun; its holder sees to it.
         if let Some(row) = next.and_then(|id| self.operations.get_mut(&id))
             && row.operation.control.pause.is_none()
+            && row.operation.schedule.owner.is_none()
         {
             row.operation.schedule.due_at = Some(now);
             row.woken_by = Some(format!("end of operation {}", ended.id));
@@ -157,23 +189,25 @@ impl Tables {
 }
 
 impl Storage for MemoryStore {
-    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Timestamp>> {
+    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>> {
         Box::pin(async move {
             let mut tables = self.tables();
-            let now = tables.replicas.values().map(|life| life.at).max().max(Some(self.clock.wall()));
-            let now = now.unwrap_or_default();
-            tables.replicas.entry(replica.clone()).or_insert(Life { beat: 0, at: now });
-            Ok(now)
+            let wall = self.clock.wall();
+            let (latest, then) = tables.fleet_time.unwrap_or((wall, wall));
+            let gap = wall.since(then);
+            tables.replicas.entry(replica.clone()).or_insert(Life { beat: 0, at: latest });
+            Ok(Registration { now: latest + gap, gap, has_peers: tables.replicas.len() > 1 })
         })
     }
 
     fn heartbeat<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<Heartbeat>> {
         Box::pin(async move {
             let mut tables = self.tables();
+            let wall = self.clock.wall();
             let alive = match tables.replicas.get_mut(replica) {
                 Some(life) => {
-                    life.beat += 1;
-                    life.at = now;
+                    *life = Life { beat: life.beat + 1, at: now };
+                    tables.fleet_time = Some((now, wall));
                     true
                 }
                 None => false,
@@ -182,9 +216,9 @@ impl Storage for MemoryStore {
                 .replicas
                 .iter()
                 .filter(|(id, _)| *id != replica)
-                .map(|(id, life)| Peer { id: id.clone(), beat: life.beat })
+                .map(|(id, life)| Peer { id: id.clone(), beat: life.beat, at: life.at })
                 .collect();
-            Ok(Heartbeat { alive, database_now: self.clock.wall(), peers })
+            Ok(Heartbeat { alive, database_now: wall, peers })
         })
     }
 
@@ -433,7 +467,7 @@ impl Storage for MemoryStore {
     }
 
     fn listen(&self) -> Box<dyn WakeListener> {
-        Box::new(Listener(self.hints.subscribe()))
+        Box::new(self.hints.listen())
     }
 }
 
@@ -574,17 +608,4 @@ fn refuse_if_finished(op: &Operation) -> StoreResult<()> {
         return Err(StoreError::Refused(format!("operation {} has already ended: {}", op.id, op.state)));
     }
     Ok(())
-}
-
-struct Listener(watch::Receiver<u64>);
-
-impl WakeListener for Listener {
-    fn hint(&mut self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            if self.0.changed().await.is_err() {
-                // The store is gone: no more hints.
-                std::future::pending::<()>().await;
-            }
-        })
-    }
 }
