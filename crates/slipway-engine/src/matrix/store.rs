@@ -6,8 +6,8 @@ use slipway_model::{
     Action, Class, Operation, OperationId, Record, ReplicaId, StepRecord, Timestamp, WaitKey,
     operation::{Fields, NewOperation},
     ports::{
-        BoxFuture, ClaimRequest, Claimed, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Peer, Storage,
-        StoreResult, WakeListener,
+        BoxFuture, ClaimRequest, Claimed, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Peer, Registration,
+        Storage, StoreResult, WakeListener,
     },
 };
 
@@ -70,7 +70,7 @@ impl Storage for FaultyStore {
         })
     }
 
-    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Timestamp>> {
+    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>> {
         self.inner.register(replica)
     }
 
