@@ -24,6 +24,8 @@ pub mod plan;
 pub mod process;
 pub mod recording;
 mod runner;
+#[cfg(test)]
+mod sample;
 pub mod settle;
 pub mod simulated;
 pub mod step;
