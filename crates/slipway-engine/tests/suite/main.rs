@@ -1,5 +1,6 @@
 //! Stories about the engine, on simulated time.
 
+mod budgets;
 mod ends;
 mod matrix;
 mod operators;
