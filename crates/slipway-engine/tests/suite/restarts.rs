@@ -209,3 +209,17 @@ async fn a_dead_replica_is_replaced_within_five_seconds() {
     assert!(took(&theatre.operation(id).await) < hours(1));
     drop(new);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_nobody_holds_any_more_does_nothing_any_more() {
+    let theatre = Theatre::with(&[row("a", 1, &UNTIL_GO)]);
+    let engine = theatre.engine();
+    let id = theatre.update().await;
+    theatre.until_ran(id, "Gate").await;
+    drop(engine);
+    theatre.props.raise("go");
+    theatre.pass(mins(5)).await;
+    assert_eq!(theatre.operation(id).await.state, OperationState::InProgress);
+    let _engine = theatre.engine();
+    assert_eq!(theatre.end(id).await.state, OperationState::Succeeded);
+}
