@@ -60,6 +60,8 @@ pub enum Kind {
     NotSentForGood,
     /// The server breaks, from this call on.
     BrokenForGood,
+    /// The server takes the request and never answers, from this call on.
+    SilentForGood,
     /// The server refuses, from this call on.
     RefusedForGood,
     /// The program dies before the call.
@@ -83,6 +85,7 @@ impl Kind {
         Self::AnswerLost,
         Self::NotSentForGood,
         Self::BrokenForGood,
+        Self::SilentForGood,
         Self::RefusedForGood,
         Self::CrashBeforeCall,
         Self::CrashAfterCall,
@@ -90,7 +93,7 @@ impl Kind {
 
     /// Nothing can be done about it.
     pub const fn is_for_good(self) -> bool {
-        matches!(self, Self::NotSentForGood | Self::BrokenForGood | Self::RefusedForGood)
+        matches!(self, Self::NotSentForGood | Self::BrokenForGood | Self::SilentForGood | Self::RefusedForGood)
     }
 
     /// The program dies.
@@ -108,6 +111,7 @@ impl Kind {
             | Self::AnswerLost
             | Self::NotSentForGood
             | Self::BrokenForGood
+            | Self::SilentForGood
             | Self::RefusedForGood => false,
         }
     }
@@ -123,6 +127,7 @@ impl fmt::Display for Kind {
             Self::AnswerLost => "answer lost after the effect",
             Self::NotSentForGood => "not sent, for good",
             Self::BrokenForGood => "500, for good",
+            Self::SilentForGood => "no answer, for good",
             Self::RefusedForGood => "400, for good",
             Self::CrashBeforeCall => "crash before the call",
             Self::CrashAfterCall => "crash after the effect",

@@ -59,7 +59,7 @@ pub(super) async fn run<W: World>(
 
     let tap = Tap::new(fault);
     let store: Arc<dyn Storage> = Arc::new(FaultyStore { inner: world.store(), places, tap: tap.clone() });
-    let wire = FaultyWire { inner: world.wire(), tap: tap.clone() };
+    let wire = FaultyWire { inner: world.wire(), tap: tap.clone(), clock: clock.clone() };
     let systems = Arc::new(world.systems(Arc::new(RecordingTransport::new(wire, clock.clone()))));
     let start = || {
         Engine::start(Parts {

@@ -44,6 +44,7 @@ impl FaultyStore {
                 | Kind::AnswerLost
                 | Kind::NotSentForGood
                 | Kind::BrokenForGood
+                | Kind::SilentForGood
                 | Kind::RefusedForGood
                 | Kind::CrashBeforeCall
                 | Kind::CrashAfterCall => false,

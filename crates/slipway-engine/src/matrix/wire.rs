@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
 use slipway_model::{
     StepStatus,
-    ports::{BoxFuture, Transport, TransportError},
+    ports::{BoxFuture, Clock, Transport, TransportError},
 };
 use tokio::sync::Notify;
 
@@ -66,6 +66,7 @@ impl Tap {
 pub(super) struct FaultyWire {
     pub(super) inner: Arc<dyn Transport>,
     pub(super) tap: Arc<Tap>,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 impl Transport for FaultyWire {
@@ -83,6 +84,10 @@ impl Transport for FaultyWire {
                 None | Some(Kind::CrashBeforeCommit | Kind::CrashAfterCommit | Kind::CrashWhileWaiting) => send().await,
                 Some(Kind::NotSentOnce | Kind::NotSentForGood) => Err(TransportError::NotSent { system, problem }),
                 Some(Kind::BrokenOnce | Kind::BrokenForGood) => Ok(status(StatusCode::INTERNAL_SERVER_ERROR)),
+                Some(Kind::SilentForGood) => {
+                    self.clock.sleep(timeout).await;
+                    Err(TransportError::NoAnswer { system, problem })
+                }
                 Some(Kind::RefusedForGood) => Ok(status(StatusCode::BAD_REQUEST)),
                 Some(Kind::BusyOnce) => {
                     let mut busy = status(StatusCode::TOO_MANY_REQUESTS);

@@ -147,6 +147,7 @@ impl Step<Keeper> for Never {
 
 struct Landscape {
     rows: &'static [Row<Keeper>],
+    finalizers: &'static [Row<Keeper>],
     shelf: Shelf,
     clock: Arc<dyn Clock>,
 }
@@ -160,7 +161,7 @@ impl World for Landscape {
 
     fn registry(&self) -> Registry<Keeper> {
         let (name, version, kind, budget) = ("keep", 1, OperationType::Update, hours(1));
-        let table = ProcessTable { name, version, kind, budget, rows: self.rows, finalizers: &[] };
+        let table = ProcessTable { name, version, kind, budget, rows: self.rows, finalizers: self.finalizers };
         Registry::default().with(&table).expect("a right table")
     }
 
@@ -189,7 +190,9 @@ impl World for Landscape {
 
     fn check(&self, operation: &Operation) -> Result<(), String> {
         match (*self.shelf.things(), operation.state) {
-            (0, OperationState::Succeeded) => Err("nothing was made".to_owned()),
+            (0, OperationState::Succeeded) if operation.fields.skipped_steps.is_empty() => {
+                Err("nothing was made".to_owned())
+            }
             (0 | 1, _) => Ok(()),
             (many, _) => Err(format!("{many} things instead of one")),
         }
@@ -197,9 +200,14 @@ impl World for Landscape {
 }
 
 async fn report(rows: &[Row<Keeper>]) -> Report {
-    let rows: &'static [Row<Keeper>] = Box::leak(rows.to_vec().into_boxed_slice());
+    report_with(rows, &[]).await
+}
+
+async fn report_with(rows: &[Row<Keeper>], finalizers: &[Row<Keeper>]) -> Report {
+    let leak = |rows: &[Row<Keeper>]| -> &'static [Row<Keeper>] { Box::leak(rows.to_vec().into_boxed_slice()) };
+    let (rows, finalizers) = (leak(rows), leak(finalizers));
     let key = ProcessKey { name: "keep".to_owned(), version: 1 };
-    matrix(|clock| Landscape { rows, shelf: Shelf::default(), clock }, &key).await
+    matrix(|clock| Landscape { rows, finalizers, shelf: Shelf::default(), clock }, &key).await
 }
 
 /// The faults that found something, and what.
@@ -213,8 +221,17 @@ async fn findings(manner: &'static Manner) -> Vec<(Option<Kind>, String)> {
 async fn a_step_that_looks_first_passes_and_rows_without_calls_are_repeated_too() {
     let report = report(&[row("a", 1, &Manner::LooksFirst), row("a", 1, &Quiet), row("b", 1, &Quiet)]).await;
     report.assert_sound();
-    // Undisturbed, three rows around their commits, two calls with ten faults each.
-    assert_eq!(report.cells.len(), 1 + 3 * 2 + 2 * 10, "{report}");
+    // Undisturbed, three rows around their commits, two calls with eleven faults each.
+    assert_eq!(report.cells.len(), 1 + 3 * 2 + 2 * 11, "{report}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn finalizers_are_crashed_and_failed_too_and_cannot_change_the_verdict() {
+    let report = report_with(&[row("a", 1, &Quiet)], &[row("z", 1, &Manner::LooksFirst), row("z", 1, &Quiet)]).await;
+    report.assert_sound();
+    let skipped = report.cells.iter().filter_map(|cell| cell.seen.as_ref().ok());
+    let skipped = skipped.filter(|seen| seen.contains("succeeded") && seen.contains("without Make")).count();
+    assert_eq!((report.cells.len(), skipped), (1 + 3 * 2 + 2 * 11, 2 * 4), "{report}");
 }
 
 #[tokio::test(start_paused = true)]
