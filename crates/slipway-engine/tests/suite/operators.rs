@@ -6,7 +6,7 @@ use slipway_model::{
     time::{hours, mins, secs},
 };
 
-use crate::theatre::{Act, ONE, Theatre, state, took};
+use crate::theatre::{Act, LongAct, ONE, TWO, Theatre, state, took};
 
 static UNTIL_GO: Act =
     Act("Gate", |ctx| if ctx.systems().is("go") { ctx.done() } else { ctx.wait(None, mins(30), "waiting") });
@@ -95,4 +95,98 @@ async fn an_operator_can_have_it_looked_at_now() {
     theatre.props.raise("go");
     engine.act(id, &Action::RetryNow, "ann", "it is there").await.expect("looked at");
     assert!(took(&theatre.end(id).await) < secs(2));
+}
+
+/// Runs until the story lets it go.
+static LONG: LongAct = LongAct("Long", |ctx| {
+    Box::pin(async move {
+        ctx.systems().raise("begun");
+        while !ctx.systems().is("let go") {
+            tokio::task::yield_now().await;
+        }
+        if ctx.systems().is("go") { ctx.done() } else { ctx.wait(None, mins(30), "waiting") }
+    })
+});
+
+async fn until_begun(theatre: &Theatre) {
+    while !theatre.props.is("begun") {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_while_a_step_runs_is_met_at_its_end_and_not_slept_over() {
+    for ends_with_a_wait in [false, true] {
+        let theatre = Theatre::with(&[row("a", 1, &LONG), row("a", 1, &TWO)]);
+        let engine = theatre.engine();
+        let id = theatre.update().await;
+        until_begun(&theatre).await;
+        engine.act(id, &Action::Cancel, "ann", "wrong plan").await.expect("canceled");
+        if !ends_with_a_wait {
+            theatre.props.raise("go");
+        }
+        theatre.props.raise("let go");
+        let operation = theatre.end(id).await;
+        assert_eq!(operation.state, OperationState::Canceled);
+        assert!(took(&operation) < secs(2), "{:?}", took(&operation));
+        assert_eq!(theatre.props.notes(), ["Long"], "no further step begins");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_while_a_step_runs_holds_the_operation_behind_it() {
+    let theatre = Theatre::with(&[row("a", 1, &LONG), row("b", 1, &TWO)]);
+    let engine = theatre.engine();
+    let id = theatre.update().await;
+    until_begun(&theatre).await;
+    engine.act(id, &Action::Pause, "ann", "look at it").await.expect("paused");
+    theatre.props.raise("go");
+    theatre.props.raise("let go");
+    theatre.pass(mins(10)).await;
+    assert_eq!(theatre.props.notes(), ["Long"]);
+    engine.act(id, &Action::RetryNow, "bob", "go on").await.expect_err("it is paused");
+    engine.act(id, &Action::Resume, "ann", "seen").await.expect("resumed");
+    assert_eq!(theatre.end(id).await.state, OperationState::Succeeded);
+    assert_eq!(theatre.props.notes(), ["Long", "Two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_before_the_begin_holds_and_a_resume_begins() {
+    let theatre = Theatre::with(&[row("a", 1, &ONE)]);
+    let id = theatre.update().await;
+    let now = theatre.clock.wall();
+    theatre.store.act(id, &Action::Pause, "ann", "not today", now).await.expect("paused");
+    let engine = theatre.engine();
+    theatre.pass(mins(10)).await;
+    assert_eq!((theatre.operation(id).await.state, theatre.props.count("One")), (OperationState::Pending, 0));
+    engine.act(id, &Action::Resume, "ann", "today").await.expect("resumed");
+    assert_eq!(theatre.end(id).await.state, OperationState::Succeeded);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_during_a_pause_ends_the_operation() {
+    let theatre = Theatre::with(&[row("a", 1, &UNTIL_GO)]);
+    let engine = theatre.engine();
+    let id = theatre.update().await;
+    theatre.until_ran(id, "Gate").await;
+    engine.act(id, &Action::Pause, "ann", "look at it").await.expect("paused");
+    theatre.pass(mins(10)).await;
+    engine.act(id, &Action::Cancel, "ann", "no use").await.expect("canceled");
+    assert_eq!(theatre.end(id).await.state, OperationState::Canceled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_survives_a_restart() {
+    let theatre = Theatre::with(&[row("a", 1, &UNTIL_GO)]);
+    let engine = theatre.engine();
+    let id = theatre.update().await;
+    theatre.until_ran(id, "Gate").await;
+    engine.act(id, &Action::Pause, "ann", "look at it").await.expect("paused");
+    theatre.props.raise("go");
+    drop(engine);
+    let engine = theatre.engine();
+    theatre.pass(hours(1)).await;
+    assert_eq!(theatre.operation(id).await.state, OperationState::InProgress);
+    engine.act(id, &Action::Resume, "ann", "seen").await.expect("resumed");
+    assert_eq!(theatre.end(id).await.state, OperationState::Succeeded);
 }

@@ -2,8 +2,8 @@
 
 use slipway_engine::{Registry, row};
 use slipway_model::{
-    OperationState, OperationType,
-    time::{mins, secs},
+    Action, OperationState, OperationType, Reason,
+    time::{hours, mins, secs},
 };
 
 use crate::theatre::{Act, ONE, TWO, Theatre, state, took};
@@ -101,7 +101,7 @@ async fn an_operation_of_an_unknown_table_is_left_for_a_program_that_knows_it() 
         name: "update",
         version: 2,
         kind: OperationType::Update,
-        budget: slipway_model::time::hours(24),
+        budget: hours(24),
         rows: Box::leak(Box::new([row("a", 1, &TWO)])),
         finalizers: &[],
     };
@@ -116,4 +116,55 @@ async fn the_same_request_twice_is_one_operation() {
     let theatre = theatre();
     let new = theatre.wish(OperationType::Update, "shop");
     assert_eq!(theatre.accept(new.clone()).await, theatre.accept(new).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_in_the_queue_for_longer_than_the_budget_fails_unless_it_is_an_upgrade() {
+    for (kind, end) in
+        [(OperationType::Update, OperationState::Failed), (OperationType::UpgradeKyma, OperationState::Succeeded)]
+    {
+        let theatre = theatre();
+        let _engine = theatre.engine();
+        let first = theatre.update().await;
+        theatre.until_ran(first, "Gate").await;
+        let mut new = theatre.wish(kind, "shop");
+        new.budget = mins(10);
+        let second = theatre.accept(new).await;
+        theatre.pass(mins(20)).await;
+        theatre.props.raise("go");
+        theatre.end(first).await;
+        let second = theatre.end(second).await;
+        assert_eq!(second.state, end, "{kind}");
+        let reason = second.fields.last_error.map(|error| error.reason);
+        assert_eq!(reason, (end == OperationState::Failed).then_some(Reason::KebTimeout));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removal_does_not_wait_for_a_pause_to_end() {
+    let theatre = theatre();
+    let engine = theatre.engine();
+    let paused = theatre.update().await;
+    theatre.until_ran(paused, "Gate").await;
+    engine.act(paused, &Action::Pause, "ann", "look at it").await.expect("paused");
+    theatre.pass(mins(5)).await;
+    let removal = theatre.accept(theatre.wish(OperationType::Deprovision, "shop")).await;
+    assert_eq!(theatre.end(paused).await.state, OperationState::Canceled);
+    assert!(took(&theatre.end(removal).await) < secs(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_others_write_into_an_operation_is_kept_when_its_step_ends() {
+    static ADDS: Act = Act("Adds", |ctx| ctx.done_with(|data| data.outside += 1));
+    let theatre = Theatre::with(&[row("a", 1, &UNTIL_GO), row("a", 1, &ADDS)]);
+    let _engine = theatre.engine();
+    let id = theatre.update().await;
+    theatre.until_ran(id, "Gate").await;
+    let mut operation = theatre.operation(id).await;
+    operation.fields.data = slipway_model::JsonText::parse(r#"{"outside": 10}"#.to_owned()).expect("JSON");
+    let now = theatre.clock.wall();
+    theatre.store.update(id, operation.version, operation.fields, now).await.expect("written").expect("no conflict");
+    theatre.props.raise("go");
+    theatre.end(id).await;
+    assert_eq!(theatre.data(id).await.outside, 11);
 }

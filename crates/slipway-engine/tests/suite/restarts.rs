@@ -2,7 +2,7 @@
 
 use slipway_engine::{Engine, StepError, row};
 use slipway_model::{
-    OperationId, OperationState, Reason,
+    OperationId, OperationState, Reason, RecordKind,
     time::{hours, millis, mins, secs},
 };
 
@@ -164,7 +164,47 @@ async fn after_a_restart_behind_an_inner_stage_it_is_not_waited_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_in_good_order_hands_over_in_less_than_a_second() {
+async fn a_stop_in_good_order_lets_the_step_end_and_hands_over_in_less_than_a_second() {
+    static UNTIL_LET_GO: LongAct = LongAct("Long", |ctx| {
+        Box::pin(async move {
+            ctx.systems().raise("begun");
+            while !ctx.systems().is("let go") {
+                tokio::task::yield_now().await;
+            }
+            ctx.done()
+        })
+    });
+    let theatre = Theatre::with(&[row("a", 1, &ONE), row("b", 1, &UNTIL_LET_GO), row("c", 1, &TWO)]);
+    let old = theatre.engine();
+    let id = theatre.update().await;
+    while !theatre.props.is("begun") {
+        tokio::task::yield_now().await;
+    }
+    let _new = theatre.engine();
+    let stopped = tokio::spawn(old.stop());
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!stopped.is_finished(), "a stop waits for the running step");
+    theatre.props.raise("let go");
+    let begun = theatre.clock.monotonic();
+    stopped.await.expect("stopped");
+    let operation = theatre.end(id).await;
+    assert!(theatre.clock.monotonic() - begun < secs(1), "{:?}", theatre.clock.monotonic() - begun);
+    assert_eq!(operation.state, OperationState::Succeeded);
+    assert_eq!(theatre.props.notes(), ["One", "Long", "Two"], "what had ended did not run again");
+    // The stopping engine began no further step: the other one took the operation before `Two`.
+    let records = theatre.records(id).await;
+    let tale = records.iter().filter_map(|record| match &record.kind {
+        RecordKind::Claimed { .. } => Some("claimed"),
+        RecordKind::Attempt { step, .. } => Some(step.as_str()),
+        _ => None,
+    });
+    assert_eq!(tale.collect::<Vec<_>>(), ["claimed", "One", "Long", "claimed", "Two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_during_a_wait_leaves_the_timer_as_it_was() {
     let theatre = Theatre::with(&[row("a", 1, &UNTIL_GO)]);
     let (old, _new) = (theatre.engine(), theatre.engine());
     let id = theatre.update().await;
@@ -172,9 +212,8 @@ async fn a_stop_in_good_order_hands_over_in_less_than_a_second() {
     let looks = theatre.props.count("Gate");
     old.stop().await;
     theatre.props.raise("go");
-    let begun = theatre.clock.monotonic();
-    theatre.end(id).await;
-    assert!(theatre.clock.monotonic() - begun < secs(11), "the timer of the wait was ten seconds");
+    let operation = theatre.end(id).await;
+    assert!(took(&operation) < secs(11), "the timer of the wait was ten seconds: {:?}", took(&operation));
     assert_eq!(theatre.props.count("Gate"), looks + 1);
 }
 
