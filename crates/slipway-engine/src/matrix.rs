@@ -24,6 +24,7 @@ use slipway_model::{
 };
 
 use crate::{
+    config::EngineConfig,
     process::{Process, Registry, Row},
     step::Domain,
 };
@@ -49,6 +50,11 @@ pub trait World: Send + Sync {
 
     /// The clients, over a wire that has the matrix's faults in it.
     fn systems(&self, wire: Arc<dyn Transport>) -> <Self::Domain as Domain>::Systems;
+
+    /// The engine's settings.
+    fn config(&self) -> EngineConfig {
+        EngineConfig::default()
+    }
 
     /// The operation to run.
     fn operation(&self, process: &Process<Self::Domain>, id: OperationId) -> NewOperation;

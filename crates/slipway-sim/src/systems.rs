@@ -77,3 +77,46 @@ impl fmt::Display for Broken {
 }
 
 impl std::error::Error for Broken {}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::dial::Fault;
+
+    fn request() -> Request<Bytes> {
+        Request::get("/no/such/path").body(Bytes::new()).expect("request")
+    }
+
+    #[test]
+    fn every_system_has_a_name_of_its_own_and_says_what_it_stands_for() {
+        assert_eq!(SYSTEMS.iter().map(|system| system.name).collect::<BTreeSet<_>>().len(), SYSTEMS.len());
+        assert!(SYSTEMS.iter().all(|system| !system.about.is_empty()));
+    }
+
+    #[tokio::test]
+    async fn every_system_refuses_what_it_does_not_know_and_breaks_at_will() {
+        let systems = Systems::default();
+        for system in SYSTEMS {
+            let answer = systems.exchange(system.name, request()).await.expect("an answer");
+            assert!(
+                answer.status().is_client_error() && answer.status() != 404,
+                "{}: {}",
+                system.name,
+                answer.status()
+            );
+            (system.dial)(&systems).next(Fault::Status(503));
+            assert_eq!(systems.exchange(system.name, request()).await.expect("an answer").status(), 503);
+            assert_eq!((system.dial)(&systems).clear(), 0, "the fault is used up");
+        }
+        assert!(systems.exchange("nobody", request()).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn every_system_listens_on_a_socket_of_its_own() {
+        let sockets = Systems::default().listen().await.expect("free ports");
+        let urls: BTreeSet<_> = sockets.iter().map(|(_, socket)| socket.url()).collect();
+        assert_eq!(urls.len(), SYSTEMS.len());
+    }
+}

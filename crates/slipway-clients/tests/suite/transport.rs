@@ -113,3 +113,10 @@ async fn a_redirect_is_an_answer_and_not_followed() {
     assert_eq!(answer.status(), 307);
     assert_eq!(elsewhere.greeted("ann"), 0);
 }
+
+#[tokio::test]
+async fn where_no_secure_connection_can_be_made_nothing_was_sent() {
+    let plain = answering(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n".to_vec()).await;
+    let error = get(&plain.replace("http://", "https://"), secs(10)).await.expect_err("it speaks no TLS");
+    assert!(matches!(error, TransportError::NotSent { .. }), "{error}");
+}

@@ -15,7 +15,6 @@ use super::{
     wire::{FaultyWire, Tap},
 };
 use crate::{
-    config::EngineConfig,
     engine::{Engine, Parts},
     process::Registry,
     recording::RecordingTransport,
@@ -68,7 +67,7 @@ pub(super) async fn run<W: World>(
             systems: systems.clone(),
             clock: clock.clone(),
             random: random.clone(),
-            config: EngineConfig::default(),
+            config: world.config(),
         })
     };
 

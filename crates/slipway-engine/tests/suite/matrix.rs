@@ -9,12 +9,12 @@ use bytes::Bytes;
 use http::{Method, Request, Response};
 use serde::{Deserialize, Serialize};
 use slipway_engine::{
-    Domain, Process, ProcessTable, Registry, Row, Step, StepCtx, StepError, StepResult,
+    Domain, EngineConfig, Process, ProcessTable, Registry, Row, Step, StepCtx, StepError, StepResult,
     matrix::{Kind, Report, World, matrix},
     row,
 };
 use slipway_model::{
-    JsonText, NewOperation, Operation, OperationId, OperationState, OperationType, ProcessKey, Reason,
+    Bugs, JsonText, NewOperation, Operation, OperationId, OperationState, OperationType, ProcessKey, Reason,
     ports::{BoxFuture, Clock, Storage, Transport, TransportError},
     time::{hours, mins, secs},
 };
@@ -150,6 +150,7 @@ struct Landscape {
     finalizers: &'static [Row<Keeper>],
     shelf: Shelf,
     clock: Arc<dyn Clock>,
+    bugs: Bugs,
 }
 
 impl World for Landscape {
@@ -171,6 +172,10 @@ impl World for Landscape {
 
     fn systems(&self, wire: Arc<dyn Transport>) -> Arc<dyn Transport> {
         wire
+    }
+
+    fn config(&self) -> EngineConfig {
+        EngineConfig { bugs: self.bugs, ..EngineConfig::default() }
     }
 
     fn operation(&self, process: &Process<Keeper>, id: OperationId) -> NewOperation {
@@ -200,14 +205,14 @@ impl World for Landscape {
 }
 
 async fn report(rows: &[Row<Keeper>]) -> Report {
-    report_with(rows, &[]).await
+    report_with(rows, &[], Bugs::NONE).await
 }
 
-async fn report_with(rows: &[Row<Keeper>], finalizers: &[Row<Keeper>]) -> Report {
+async fn report_with(rows: &[Row<Keeper>], finalizers: &[Row<Keeper>], bugs: Bugs) -> Report {
     let leak = |rows: &[Row<Keeper>]| -> &'static [Row<Keeper>] { Box::leak(rows.to_vec().into_boxed_slice()) };
     let (rows, finalizers) = (leak(rows), leak(finalizers));
     let key = ProcessKey { name: "keep".to_owned(), version: 1 };
-    matrix(|clock| Landscape { rows, finalizers, shelf: Shelf::default(), clock }, &key).await
+    matrix(|clock| Landscape { rows, finalizers, shelf: Shelf::default(), clock, bugs }, &key).await
 }
 
 /// The faults that found something, and what.
@@ -227,7 +232,8 @@ async fn a_step_that_looks_first_passes_and_rows_without_calls_are_repeated_too(
 
 #[tokio::test(start_paused = true)]
 async fn finalizers_are_crashed_and_failed_too_and_cannot_change_the_verdict() {
-    let report = report_with(&[row("a", 1, &Quiet)], &[row("z", 1, &Manner::LooksFirst), row("z", 1, &Quiet)]).await;
+    let report =
+        report_with(&[row("a", 1, &Quiet)], &[row("z", 1, &Manner::LooksFirst), row("z", 1, &Quiet)], Bugs::NONE).await;
     report.assert_sound();
     let skipped = report.cells.iter().filter_map(|cell| cell.seen.as_ref().ok());
     let skipped = skipped.filter(|seen| seen.contains("succeeded") && seen.contains("without Make")).count();
@@ -283,4 +289,23 @@ async fn a_step_that_panics_on_errors_is_found() {
 #[should_panic(expected = "a/Never never ran")]
 async fn a_row_that_never_runs_is_no_good_news() {
     report(&[row("a", 1, &Manner::LooksFirst), row("a", 1, &Never)]).await.assert_sound();
+}
+
+/// The engine itself is under the matrix too: known bugs of its kind do not get through. They exist
+/// in builds with debug assertions only.
+#[cfg(debug_assertions)]
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_repeats_finished_stages_or_swallows_errors_is_found() {
+    use slipway_model::KnownBug;
+
+    for (bug, kind) in [
+        (KnownBug::FinishedStageRunsAgain, Kind::CrashAfterCommit),
+        (KnownBug::ErrorOverwrittenBySave, Kind::RefusedForGood),
+    ] {
+        let rows = [row("a", 1, &Manner::LooksFirst), row("b", 1, &Quiet)];
+        let report = report_with(&rows, &[], Bugs::with(bug)).await;
+        let found =
+            report.findings().into_iter().any(|cell| cell.fault.as_ref().is_some_and(|fault| fault.kind == kind));
+        assert!(found, "{bug}: {report}");
+    }
 }
