@@ -20,7 +20,7 @@ use slipway_model::{
     time::secs,
 };
 
-use crate::hints::Hints;
+use crate::{hints::Hints, rows::refuse_doubles};
 
 /// Storage that forgets everything with the process.
 pub struct MemoryStore {
@@ -177,10 +177,10 @@ impl Tables {
             .filter(|op| op.state == OperationState::Pending)
             .min_by_key(|op| preemption::start_order(op))
             .map(|op| op.id);
-        // One that is held is being ended without ever having begun; its holder sees to it.
         if let Some(row) = next.and_then(|id| self.operations.get_mut(&id))
             && row.operation.control.pause.is_none()
-            && row.operation.schedule.owner.is_none()
+            // Somebody runs a pending one that is being canceled, and must not get it a second time.
+            && (row.operation.schedule.owner.is_none() || row.operation.schedule.due_at.is_some())
         {
             row.operation.schedule.due_at = Some(now);
             row.woken_by = Some(format!("end of operation {}", ended.id));
@@ -195,7 +195,8 @@ impl Storage for MemoryStore {
             let wall = self.clock.wall();
             let (latest, then) = tables.fleet_time.unwrap_or((wall, wall));
             let gap = wall.since(then);
-            tables.replicas.entry(replica.clone()).or_insert(Life { beat: 0, at: latest });
+            let at = tables.fleet_time.unwrap_or_default().0;
+            tables.replicas.entry(replica.clone()).or_insert(Life { beat: 0, at });
             Ok(Registration { now: latest + gap, gap, has_peers: tables.replicas.len() > 1 })
         })
     }
@@ -345,6 +346,7 @@ impl Storage for MemoryStore {
 
     fn commit<'a>(&'a self, group: &'a [Commit]) -> BoxFuture<'a, StoreResult<Vec<CommitOutcome>>> {
         Box::pin(async move {
+            refuse_doubles(group)?;
             let mut tables = self.tables();
             group.iter().map(|commit| self.commit_one(&mut tables, commit)).collect()
         })

@@ -34,7 +34,8 @@ impl BareStep {
 
 const PG_UPDATE: &str = "UPDATE operations SET version = version + 1, commits = $2, data = $3, updated_at = $4
     WHERE id = $1 AND commits = $2 - 1 AND fence = 0";
-const PG_LEDGER: &str = "INSERT INTO operation_steps (operation_id, seq, stage, step, status, attempts, first_run_at, last_run_at)
+const PG_LEDGER: &str =
+    "INSERT INTO operation_steps (operation_id, seq, stage, step, status, attempts, first_run_at, last_run_at)
     VALUES ($1, 1, 'bench', $2, 'done', 1, $3, $3)
     ON CONFLICT (operation_id, stage, step) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
         first_run_at = excluded.first_run_at, last_run_at = excluded.last_run_at";
@@ -60,7 +61,8 @@ SELECT count(*) FROM written";
 
 const LITE_UPDATE: &str = "UPDATE operations SET version = version + 1, commits = ?2, data = ?3, updated_at = ?4
     WHERE id = ?1 AND commits = ?2 - 1 AND fence = 0";
-const LITE_LEDGER: &str = "INSERT INTO operation_steps (operation_id, seq, stage, step, status, attempts, first_run_at, last_run_at)
+const LITE_LEDGER: &str =
+    "INSERT INTO operation_steps (operation_id, seq, stage, step, status, attempts, first_run_at, last_run_at)
     VALUES (?1, 1, 'bench', ?2, 'done', 1, ?3, ?3)
     ON CONFLICT (operation_id, stage, step) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
         first_run_at = excluded.first_run_at, last_run_at = excluded.last_run_at";
