@@ -1,12 +1,15 @@
 //! What a restart keeps and what it forgets.
 
+use std::sync::Arc;
+
+use secrecy::zeroize::Zeroize;
 use slipway_engine::{Engine, StepError, row};
 use slipway_model::{
-    OperationId, OperationState, Reason, RecordKind,
+    OperationId, OperationState, Reason, RecordKind, StepStatus,
     time::{hours, millis, mins, secs},
 };
 
-use crate::theatre::{Act, LongAct, ONE, Play, THREE, TWO, Theatre, took};
+use crate::theatre::{Act, LongAct, ONE, Play, Props, THREE, TWO, Theatre, took};
 
 static NEVER_WORKS: Act = Act("Retries", |ctx| {
     ctx.retry(StepError::new(Reason::HttpStatusCode, "it does not work", "status 500"), secs(10), mins(5))
@@ -261,4 +264,57 @@ async fn an_engine_that_nobody_holds_any_more_does_nothing_any_more() {
     assert_eq!(theatre.operation(id).await.state, OperationState::InProgress);
     let _engine = theatre.engine();
     assert_eq!(theatre.end(id).await.state, OperationState::Succeeded);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_memory_of_a_stage_is_wiped_when_the_stage_is_finished() {
+    struct Secret(Arc<Props>);
+    impl Zeroize for Secret {
+        fn zeroize(&mut self) {
+            self.0.note("wiped");
+        }
+    }
+    static KEEPS: Act = Act("Keeps", |ctx| {
+        let props = ctx.systems();
+        ctx.memory().put(Secret(props));
+        ctx.done()
+    });
+    let theatre = Theatre::with(&[row("a", 1, &KEEPS), row("a", 1, &ONE), row("b", 1, &TWO)]);
+    let _engine = theatre.engine();
+    theatre.end(theatre.update().await).await;
+    assert_eq!(theatre.props.notes(), ["Keeps", "One", "wiped", "Two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_was_given_up_and_works_after_a_restart_is_not_called_incomplete() {
+    static TRIES: Act = Act("Tries", |ctx| match ctx.systems().is("it works") {
+        true => ctx.done(),
+        false => ctx.skip("it does not work"),
+    });
+    let theatre = Theatre::with(&[row("a", 1, &TRIES), row("a", 1, &UNTIL_GO)]);
+    let engine = theatre.engine();
+    let id = theatre.update().await;
+    theatre.until_ran(id, "Gate").await;
+    assert_eq!(theatre.operation(id).await.fields.skipped_steps, ["Tries"]);
+    theatre.props.raise("it works");
+    let engine = crash(&theatre, engine).await;
+    theatre.props.raise("go");
+    let operation = theatre.end(id).await;
+    assert_eq!(theatre.step(id, "Tries").await.expect("ledger").status, StepStatus::Done);
+    assert_eq!(operation.fields.skipped_steps, Vec::<String>::new());
+    drop(engine);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_was_given_up_in_one_stage_stays_incomplete_if_it_works_in_another() {
+    static TRIES: Act = Act("Tries", |ctx| match ctx.systems().is("it works") {
+        true => ctx.done(),
+        false => {
+            ctx.systems().raise("it works");
+            ctx.skip("it does not work yet")
+        }
+    });
+    let theatre = Theatre::with(&[row("a", 1, &TRIES), row("b", 1, &TRIES)]);
+    let _engine = theatre.engine();
+    assert_eq!(theatre.end(theatre.update().await).await.fields.skipped_steps, ["Tries"]);
 }
