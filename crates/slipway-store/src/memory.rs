@@ -151,6 +151,20 @@ impl Tables {
             .filter(|op| op.instance_id == of.instance_id && !op.state.is_finished())
     }
 
+    /// What a replica could claim of a class, now or later, in the order of time.
+    fn scheduled(&self, class: Class, request: &ClaimRequest) -> Vec<(Timestamp, OperationId)> {
+        let mut scheduled: Vec<_> = self
+            .operations
+            .values()
+            .map(|row| &row.operation)
+            .filter(|op| op.kind.class() == class && request.known.contains(&op.process))
+            .filter(|op| op.schedule.owner.as_ref().is_none_or(|owner| *owner == request.replica))
+            .filter_map(|op| Some((op.schedule.due_at?, op.id)))
+            .collect();
+        scheduled.sort_unstable();
+        scheduled
+    }
+
     fn wake(&mut self, key: &WaitKey, cause: &str, now: Timestamp) -> usize {
         self.last_signal += 1;
         let number = self.last_signal;
@@ -313,22 +327,9 @@ impl Storage for MemoryStore {
             }
             let mut claimed = Claimed::default();
             for want in &request.wants {
-                let mut due: Vec<_> = tables
-                    .operations
-                    .values()
-                    .map(|row| &row.operation)
-                    .filter(|op| op.kind.class() == want.class && request.known.contains(&op.process))
-                    .filter(|op| op.schedule.owner.as_ref().is_none_or(|owner| *owner == request.replica))
-                    .filter_map(|op| Some((op.schedule.due_at?, op.id)))
-                    .collect();
-                due.sort_unstable();
                 let mut room = want.limit;
-                for (due_at, id) in due {
-                    if due_at > request.now {
-                        claimed.next_due = Some(claimed.next_due.map_or(due_at, |at| at.min(due_at)));
-                        break;
-                    }
-                    if room == 0 {
+                for (due_at, id) in tables.scheduled(want.class, request) {
+                    if due_at > request.now || room == 0 {
                         break;
                     }
                     if self.bugs.has(KnownBug::TimerInPastNeverFires) && request.now.since(due_at) > secs(3) {
@@ -339,6 +340,12 @@ impl Storage for MemoryStore {
                         room -= 1;
                     }
                 }
+                // If more is due than there was room for, whoever frees a place asks again.
+                let left: Vec<_> =
+                    tables.scheduled(want.class, request).into_iter().map(|(due_at, _)| due_at).collect();
+                let more_is_due = room == 0 && left.first().is_some_and(|due_at| *due_at <= request.now);
+                let next = left.into_iter().find(|due_at| *due_at > request.now && !more_is_due);
+                claimed.next_due = [claimed.next_due, next].into_iter().flatten().min();
             }
             Ok(claimed)
         })

@@ -35,10 +35,10 @@ use slipway_model::{
     state::Class,
     time::secs,
 };
-use sqlx::PgPool;
+use sqlx::{PgPool, Postgres, Transaction};
 
 use crate::{
-    error::{Fault, OpenError, store_error},
+    error::{Fault, OpenError, Tried, store_error},
     hints::Hints,
     secrets::Keyring,
 };
@@ -108,6 +108,22 @@ macro_rules! attempt {
             }
         }
     }};
+}
+
+/// Ends a transaction by its result. One that is merely dropped is rolled back when its connection
+/// is next used; until then its locks would hold up others, and a claim would pass over its rows.
+async fn finish<T>(tx: Transaction<'_, Postgres>, result: Tried<T>) -> Tried<T> {
+    match result {
+        Ok(answer) => {
+            tx.commit().await?;
+            Ok(answer)
+        }
+        Err(fault) => {
+            // The fault is what the caller must know; a connection that cannot roll back is closed.
+            tx.rollback().await.ok();
+            Err(fault)
+        }
+    }
 }
 
 impl PgStore {

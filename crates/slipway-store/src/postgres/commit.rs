@@ -15,10 +15,12 @@
 //! the row and computes with its newest version, where the control number is higher than the one
 //! seen. If we are first, `act` finds a parked operation and makes it due.
 //!
-//! **No pending operation is forgotten.** Ends of one instance come one after the other by the
-//! instance's lock, so each asks "who is next?" with a view that knows all ends before it. The
-//! pending rows are locked when the question is asked, so the answer is about their newest versions;
-//! for claims see `claim`.
+//! **No pending operation is forgotten.** An end asks "who is next?" in a statement of its own, after
+//! its operation's row is written, and locks all pending rows of the instance, so the answer is about
+//! their newest versions. An operation that arrives meanwhile is either seen by that statement, or
+//! its insert waits for the row of the one that ends (`enqueue` locks all unfinished ones) and for
+//! the instance's lock, and is looked at when the end is known to all. The instance's lock also keeps
+//! two ends of one instance from waiting for each other's pending rows. For claims see `claim`.
 
 use std::collections::HashMap;
 
@@ -28,7 +30,7 @@ use slipway_model::{
 };
 use sqlx::{Connection, PgConnection, types::Uuid};
 
-use super::{actions::wake_locked, read};
+use super::{actions::wake_locked, finish, read};
 use crate::{
     claims::{Waiting, waiting_columns},
     error::{Fault, Tried},
@@ -306,24 +308,35 @@ pub(super) async fn commit(
     }
 
     let mut tx = conn.begin().await?;
+    let done = commit_locked(&mut tx, keyring, commits, &ends, &keys).await;
+    finish(tx, done).await
+}
+
+/// The same for a group in which somebody ends or waits on a key.
+async fn commit_locked(
+    conn: &mut PgConnection,
+    keyring: &Keyring,
+    commits: &[Commit],
+    ends: &[&Commit],
+    keys: &[&str],
+) -> Tried<(Vec<CommitOutcome>, bool)> {
     let ending: Vec<Uuid> = ends.iter().map(|commit| commit.operation.as_uuid()).collect();
     let end_keys: Vec<String> = ends.iter().map(|commit| WaitKey::operation(commit.operation).into()).collect();
-    sqlx::query(LOCK).bind(&ending).bind(&end_keys).bind(&keys).execute(&mut *tx).await?;
-    let written = Group::of(commits).write(&mut tx).await?;
+    sqlx::query(LOCK).bind(&ending).bind(&end_keys).bind(keys).execute(&mut *conn).await?;
+    let written = Group::of(commits).write(conn).await?;
     let ended: Vec<(&Commit, &str)> = ends
         .iter()
         .filter_map(|commit| Some((*commit, written.get(&commit.operation.as_uuid())?.instance.as_str())))
         .collect();
     if !ended.is_empty() {
-        wake_next_pending(&mut tx, &ended).await?;
+        wake_next_pending(conn, &ended).await?;
         for (commit, _) in &ended {
             let key = WaitKey::operation(commit.operation);
-            wake_locked(&mut tx, &[key.as_str()], &end_of(commit.operation), commit.at).await?;
+            wake_locked(conn, &[key.as_str()], &end_of(commit.operation), commit.at).await?;
         }
     }
     let somebody = somebody_is_due(commits, &written);
-    let outcomes = answer(&mut tx, keyring, commits, written).await?;
-    tx.commit().await?;
+    let outcomes = answer(conn, keyring, commits, written).await?;
     Ok((outcomes, somebody))
 }
 

@@ -13,6 +13,7 @@ use slipway_model::{
 use sqlx::{Connection, PgConnection};
 
 use super::actions::write_control;
+use super::finish;
 use crate::{
     error::Tried,
     rows::{self, json, micros, operation_columns, seal_secret, signed},
@@ -41,11 +42,21 @@ pub(super) async fn enqueue(
     now: Timestamp,
 ) -> Tried<Enqueued> {
     let mut tx = conn.begin().await?;
-    sqlx::query(LOCK_INSTANCE).bind(new.instance_id.as_str()).execute(&mut *tx).await?;
-    if let Some(row) = sqlx::query(BY_ID).bind(new.id.as_uuid()).fetch_optional(&mut *tx).await? {
+    let enqueued = enqueue_locked(&mut tx, keyring, new, now).await;
+    finish(tx, enqueued).await
+}
+
+async fn enqueue_locked(
+    conn: &mut PgConnection,
+    keyring: &Keyring,
+    new: &NewOperation,
+    now: Timestamp,
+) -> Tried<Enqueued> {
+    sqlx::query(LOCK_INSTANCE).bind(new.instance_id.as_str()).execute(&mut *conn).await?;
+    if let Some(row) = sqlx::query(BY_ID).bind(new.id.as_uuid()).fetch_optional(&mut *conn).await? {
         return Ok(Enqueued::Existing(rows::operation(&row, keyring)?));
     }
-    let found = sqlx::query(UNFINISHED).bind(new.instance_id.as_str()).fetch_all(&mut *tx).await?;
+    let found = sqlx::query(UNFINISHED).bind(new.instance_id.as_str()).fetch_all(&mut *conn).await?;
     let unfinished: Vec<Operation> =
         found.iter().map(|row| rows::operation(row, keyring)).collect::<StoreResult<_>>()?;
     let (kind, temporary) = (new.kind, new.temporary);
@@ -54,13 +65,12 @@ pub(super) async fn enqueue(
     }
     for mut victim in unfinished.into_iter().filter(|op| preemption::cancels(kind, temporary, op)) {
         let entry = preemption::cancel(&mut victim, new.id, now);
-        write_control(&mut tx, &victim, None).await?;
-        record(&mut tx, victim.id, now, &entry).await?;
+        write_control(conn, &victim, None).await?;
+        record(conn, victim.id, now, &entry).await?;
     }
     let operation = new.clone().accepted(now);
-    insert(&mut tx, keyring, &operation).await?;
-    record(&mut tx, operation.id, now, &RecordKind::Accepted { by: new.by.clone() }).await?;
-    tx.commit().await?;
+    insert(conn, keyring, &operation).await?;
+    record(conn, operation.id, now, &RecordKind::Accepted { by: new.by.clone() }).await?;
     Ok(Enqueued::New(operation))
 }
 

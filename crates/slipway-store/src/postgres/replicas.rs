@@ -12,6 +12,7 @@ use slipway_model::{
 };
 use sqlx::{Connection, PgConnection, types::Uuid};
 
+use super::finish;
 use crate::{
     error::Tried,
     rows::{Cells, counted, peers, registration, signed},
@@ -83,12 +84,21 @@ pub(super) async fn give_up(
     now: Timestamp,
 ) -> Tried<Option<usize>> {
     let mut tx = conn.begin().await?;
+    let freed = remove_and_free(&mut tx, replica, beat, now).await;
+    finish(tx, freed).await
+}
+
+async fn remove_and_free(
+    conn: &mut PgConnection,
+    replica: &ReplicaId,
+    beat: Option<u64>,
+    now: Timestamp,
+) -> Tried<Option<usize>> {
     let remove = sqlx::query(REMOVE).bind(replica.as_str()).bind(beat.map(signed));
-    if remove.execute(&mut *tx).await?.rows_affected() == 0 && beat.is_some() {
+    if remove.execute(&mut *conn).await?.rows_affected() == 0 && beat.is_some() {
         return Ok(None);
     }
-    let freed = sqlx::query(FREE).bind(replica.as_str()).bind(now.as_micros()).execute(&mut *tx).await?;
-    tx.commit().await?;
+    let freed = sqlx::query(FREE).bind(replica.as_str()).bind(now.as_micros()).execute(conn).await?;
     Ok(Some(usize::try_from(freed.rows_affected()).unwrap_or(usize::MAX)))
 }
 

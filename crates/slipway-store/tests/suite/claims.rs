@@ -138,7 +138,8 @@ pub(crate) async fn due_operations_are_counted_per_class(bed: Bed) {
 
 pub(crate) async fn a_pending_operation_is_handed_out_when_its_budget_ends(bed: Bed) {
     let me = bed.replica("me").await;
-    bed.running(&me, t(0)).await;
+    bed.accept(OperationType::Provision, "shop", t(0)).await;
+    bed.claim_one(&me, t(0)).await;
     let behind = bed.accept(OperationType::Update, "shop", t(1)).await;
     assert!(bed.claim_all(&me, t(2)).await.claims.is_empty(), "it is blocked");
     let deadline = bed.get(behind).await.deadline().expect("its budget runs");

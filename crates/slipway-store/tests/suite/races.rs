@@ -13,10 +13,11 @@ use slipway_model::{
     Action, NewOperation, OperationState, OperationType, WaitKey,
     ports::{Enqueued, Next, Random},
 };
-use slipway_store::testing::Chance;
+use slipway_store::testing::{Chance, Postgres};
+use sqlx::{Connection, PgConnection};
 use tokio::task::JoinSet;
 
-use crate::bed::{Bed, Run, key, park, peer, replica, t};
+use crate::bed::{Bed, Run, key, open_postgres, park, peer, replica, t};
 
 /// Declares each race for both databases.
 macro_rules! races {
@@ -157,11 +158,14 @@ async fn an_instance_never_runs_two_operations_and_forgets_none(bed: Arc<Bed>) {
         tasks.spawn(async move {
             let me = bed.replica(&format!("r{n}")).await;
             let dice = Chance::seeded(n + 40);
-            for _ in 0..170 {
+            for turn in 0..170 {
                 let now = t(tick.fetch_add(1, Ordering::SeqCst));
                 if dice.next_u64().is_multiple_of(3) {
                     let kind = OperationType::ALL[usize::try_from(dice.next_u64() % 5).expect("small")];
-                    let temporary = kind == OperationType::Deprovision && dice.next_u64().is_multiple_of(2);
+                    // A removal makes everything else due by canceling it and so hides what was
+                    // forgotten; the later turns have none.
+                    let temporary = turn > 60 || dice.next_u64().is_multiple_of(2);
+                    let temporary = kind == OperationType::Deprovision && temporary;
                     let new = NewOperation { temporary, ..bed.asked(kind, "shop") };
                     let id = bed.store.enqueue(new, now).await.expect("accepted").operation().id;
                     match dice.next_u64() % 8 {
@@ -242,7 +246,9 @@ async fn of_many_removals_at_once_one_is_accepted(bed: Arc<Bed>) {
         for _ in 0..6 {
             let bed = Arc::clone(&bed);
             tasks.spawn(async move {
+                // Suspensions in turn: no index forbids two of them, only the lock does.
                 let new = bed.asked(OperationType::Deprovision, &format!("i{round}"));
+                let new = NewOperation { temporary: round % 2 == 0, ..new };
                 match bed.store.enqueue(new, t(round)).await.expect("answers") {
                     Enqueued::New(op) => (1, op.id),
                     Enqueued::Existing(op) => (0, op.id),
@@ -289,4 +295,48 @@ async fn groups_that_wait_on_each_others_ends_do_not_lock_up(bed: Arc<Bed>) {
             bed.must(Run::of(&claim).end(t(round))).await;
         }
     }
+}
+
+/// How many connections to this database wait for a lock.
+async fn waiting(conn: &mut PgConnection) -> i64 {
+    const WAITING: &str =
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    sqlx::query_scalar(WAITING).fetch_one(conn).await.expect("counts")
+}
+
+/// The end of one operation is stopped after it has looked for pending ones and before it is
+/// durable; just then another one arrives and is looked at. Without the instance's lock it would be
+/// set aside behind an operation that is about to end without knowing of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_operation_that_arrives_during_an_end_is_not_forgotten() {
+    let url = Postgres::shared().fresh_database().await.expect("a database");
+    let bed = Arc::new(Bed::on(Arc::new(open_postgres(&url).await)));
+    let me = bed.replica("a").await;
+    bed.accept(OperationType::Provision, "shop", t(0)).await;
+    let mut run = Run::of(&bed.claim_one(&me, t(0)).await);
+    let its_end = WaitKey::operation(run.id);
+    bed.store.wake(std::slice::from_ref(&its_end), "so that there is a row to hold", t(0)).await.expect("wakes");
+
+    let (mut watch, mut hand) =
+        (PgConnection::connect(&url).await.expect("connects"), PgConnection::connect(&url).await.expect("connects"));
+    let mut hold = hand.begin().await.expect("begins");
+    let row = sqlx::query("SELECT 1 FROM signals WHERE key = $1 FOR UPDATE").bind(its_end.as_str());
+    row.execute(&mut *hold).await.expect("holds the row that the end writes last");
+
+    let (ender, end) = (Arc::clone(&bed), run.end(t(1)));
+    let ending = tokio::spawn(async move { ender.must(end).await });
+    while waiting(&mut watch).await < 1 {
+        tokio::task::yield_now().await;
+    }
+    let (asker, new) = (Arc::clone(&bed), bed.asked(OperationType::Update, "shop"));
+    let id = new.id;
+    let arriving = tokio::spawn(async move { asker.store.enqueue(new, t(1)).await.expect("accepted") });
+    while waiting(&mut watch).await < 2 && !arriving.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    assert!(bed.claim_all(&me, t(1)).await.claims.is_empty(), "the first one has not ended");
+    hold.commit().await.expect("lets go");
+    ending.await.expect("ends");
+    arriving.await.expect("arrives");
+    assert_eq!(bed.claim_one(&me, t(1)).await.operation.id, id);
 }
