@@ -17,13 +17,17 @@ pub mod events;
 mod hold;
 mod housekeeping;
 mod life;
+pub mod matrix;
 pub mod memory;
 pub mod outcome;
 pub mod plan;
 pub mod process;
 pub mod recording;
 mod runner;
+#[cfg(test)]
+mod sample;
 pub mod settle;
+pub mod simulated;
 pub mod step;
 pub mod system;
 pub mod time;
