@@ -1,0 +1,2 @@
+//! Reads configuration, wires the parts, and serves the API.
+pub mod config;
