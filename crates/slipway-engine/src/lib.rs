@@ -24,6 +24,7 @@ pub mod process;
 pub mod recording;
 mod runner;
 pub mod settle;
+pub mod simulated;
 pub mod step;
 pub mod system;
 pub mod time;

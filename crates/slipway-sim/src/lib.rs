@@ -1,0 +1,14 @@
+//! Simulators of the outside systems.
+//!
+//! A judge shares no code with the accused: this crate knows none of ours. Each simulator is an
+//! HTTP service with its own idea of what a right request is. It answers a wrong one with a refusal
+//! and keeps a complaint, and it counts what it was made to do, so that a test can ask for doubles
+//! and orphans. It breaks at will, where a [`Fault`] says so.
+
+pub mod dial;
+pub mod listening;
+pub mod systems;
+
+pub use dial::{Dial, Fault};
+pub use listening::Listening;
+pub use systems::{SYSTEMS, System, Systems};

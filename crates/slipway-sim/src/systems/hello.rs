@@ -1,0 +1,242 @@
+//! The sample system: greets by name, and keeps a note that a greeting was passed on.
+//!
+//! `GET /greetings/{name}` gives `{"greeting": "..."}`; `PUT /reports/{id}` with `{"override": "..."}`
+//! keeps a note, 201 for a new one, 200 for the same again, 409 for another one under the same id;
+//! `GET /reports/{id}` gives `{"override": "...", "read": true}`; `POST /reports/{id}/read` is what a
+//! person does who reads it. Everything else is refused with 400, and remembered as a complaint.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use axum::{
+    Json, Router,
+    extract::{Path, Request, State},
+    middleware,
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, Uri, header};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::broadcast;
+
+use crate::{
+    dial::{Dial, misbehave},
+    listening::Listening,
+};
+
+/// The simulator. Clones are the same system.
+#[derive(Debug, Clone)]
+pub struct Hello {
+    inner: Arc<Mutex<Inner>>,
+    dial: Dial,
+    read: broadcast::Sender<String>,
+}
+
+/// Who reads greetings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// Somebody who has read it when it is asked about for this many times and once more.
+    AfterLooks(u32),
+    /// A person, by `POST /reports/{id}/read`.
+    Person,
+}
+
+/// A note, and what was done with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Its id.
+    pub id: String,
+    /// What it says.
+    pub override_key: String,
+    /// It has been read.
+    pub read: bool,
+    /// How often it was written.
+    pub writes: u32,
+    /// How often it was asked about.
+    pub looks: u32,
+}
+
+#[derive(Debug)]
+struct Inner {
+    reader: Reader,
+    greeted: BTreeMap<String, u32>,
+    reports: BTreeMap<String, Report>,
+    complaints: Vec<String>,
+}
+
+impl Default for Hello {
+    fn default() -> Self {
+        let inner = Inner {
+            reader: Reader::AfterLooks(1),
+            greeted: BTreeMap::new(),
+            reports: BTreeMap::new(),
+            complaints: Vec::new(),
+        };
+        Self { inner: Arc::new(Mutex::new(inner)), dial: Dial::default(), read: broadcast::Sender::new(256) }
+    }
+}
+
+impl Hello {
+    /// Its HTTP service.
+    pub fn router(&self) -> Router {
+        Router::new()
+            .route("/greetings/{name}", get(greeting))
+            .route("/reports/{id}", get(report).put(put_report))
+            .route("/reports/{id}/read", post(read_report))
+            .fallback(refuse)
+            .method_not_allowed_fallback(refuse)
+            .layer(middleware::from_fn_with_state(self.dial.clone(), misbehave))
+            .with_state(self.clone())
+    }
+
+    /// Serves it on a free port.
+    pub async fn listen(&self) -> io::Result<Listening> {
+        Listening::start(self.router()).await
+    }
+
+    /// Its faults.
+    pub fn dial(&self) -> &Dial {
+        &self.dial
+    }
+
+    /// Sets who reads greetings; somebody does after one look, unless told otherwise.
+    pub fn read_by(&self, reader: Reader) {
+        self.inner().reader = reader;
+    }
+
+    /// A person reads; false if there is no such note.
+    pub fn read(&self, id: &str) -> bool {
+        let found = self.inner().reports.get_mut(id).map(|report| report.read = true).is_some();
+        if found {
+            // Nobody listening is fine.
+            let _ = self.read.send(id.to_owned());
+        }
+        found
+    }
+
+    /// Ids of notes, as they are read by a person.
+    pub fn reads(&self) -> broadcast::Receiver<String> {
+        self.read.subscribe()
+    }
+
+    /// How often this name was greeted.
+    pub fn greeted(&self, name: &str) -> u32 {
+        self.inner().greeted.get(name).copied().unwrap_or(0)
+    }
+
+    /// All notes, by id.
+    pub fn reports(&self) -> Vec<Report> {
+        self.inner().reports.values().cloned().collect()
+    }
+
+    /// Requests that were wrong. A test that ends with any has found a fault of the client.
+    pub fn complaints(&self) -> Vec<String> {
+        self.inner().complaints.clone()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn complain(&self, status: StatusCode, what: String) -> Response {
+        self.inner().complaints.push(what.clone());
+        (status, Json(json!({ "error": what }))).into_response()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewReport {
+    #[serde(rename = "override")]
+    override_key: String,
+}
+
+async fn greeting(
+    State(hello): State<Hello>,
+    Path(name): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    if let Err(what) = check(&uri, &headers, &body) {
+        return hello.complain(StatusCode::BAD_REQUEST, what);
+    }
+    *hello.inner().greeted.entry(name.clone()).or_default() += 1;
+    Json(json!({ "greeting": format!("Hello, {name}!") })).into_response()
+}
+
+async fn report(
+    State(hello): State<Hello>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    if let Err(what) = check(&uri, &headers, &body) {
+        return hello.complain(StatusCode::BAD_REQUEST, what);
+    }
+    let mut inner = hello.inner();
+    let reader = inner.reader;
+    let Some(report) = inner.reports.get_mut(&id) else { return StatusCode::NOT_FOUND.into_response() };
+    report.read |= matches!(reader, Reader::AfterLooks(looks) if report.looks >= looks);
+    report.looks += 1;
+    Json(json!({ "override": report.override_key, "read": report.read })).into_response()
+}
+
+async fn put_report(
+    State(hello): State<Hello>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let json = headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
+    if let Err(what) = check(&uri, &headers, &[]) {
+        return hello.complain(StatusCode::BAD_REQUEST, what);
+    }
+    let new = match serde_json::from_slice::<NewReport>(&body) {
+        Ok(new) if json && !new.override_key.is_empty() => new,
+        Ok(_) => return hello.complain(StatusCode::BAD_REQUEST, "a report needs a key, sent as JSON".to_owned()),
+        Err(error) => return hello.complain(StatusCode::BAD_REQUEST, format!("no report: {error}")),
+    };
+    let mut inner = hello.inner();
+    if let Some(report) = inner.reports.get_mut(&id) {
+        if report.override_key != new.override_key {
+            drop(inner);
+            return hello.complain(StatusCode::CONFLICT, format!("report {id} exists and says something else"));
+        }
+        report.writes += 1;
+        return Json(json!({})).into_response();
+    }
+    let report = Report { id: id.clone(), override_key: new.override_key, read: false, writes: 1, looks: 0 };
+    inner.reports.insert(id, report);
+    (StatusCode::CREATED, Json(json!({}))).into_response()
+}
+
+async fn read_report(State(hello): State<Hello>, Path(id): Path<String>) -> StatusCode {
+    if hello.read(&id) { StatusCode::NO_CONTENT } else { StatusCode::NOT_FOUND }
+}
+
+async fn refuse(State(hello): State<Hello>, request: Request) -> Response {
+    let (method, path): (&Method, &str) = (request.method(), request.uri().path());
+    hello.complain(StatusCode::BAD_REQUEST, format!("there is no {method} {path}"))
+}
+
+/// What every right request has in common.
+fn check(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
+    if uri.query().is_some() {
+        return Err(format!("{} takes no query", uri.path()));
+    }
+    if !body.is_empty() {
+        return Err(format!("{} takes no body", uri.path()));
+    }
+    if headers.get(header::ACCEPT).is_none_or(|kind| kind != "application/json") {
+        return Err(format!("{} answers JSON, and the request must accept it", uri.path()));
+    }
+    Ok(())
+}
