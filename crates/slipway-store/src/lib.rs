@@ -4,6 +4,19 @@
 //! rules of `slipway-model` directly, and the simulation runs on it. The SQL stores say the same
 //! in SQL. One conformance suite (`tests/suite`) holds all three to it.
 
+mod claims;
+mod error;
+mod hints;
 pub mod memory;
+pub mod postgres;
+mod rows;
+mod schema;
+pub mod secrets;
+pub mod sqlite;
+pub mod testing;
 
+pub use error::OpenError;
 pub use memory::MemoryStore;
+pub use postgres::{PgOptions, PgStore};
+pub use secrets::{Keyring, KeyringError};
+pub use sqlite::SqliteStore;

@@ -21,6 +21,8 @@ use slipway_model::{
 };
 use tokio::sync::watch;
 
+use crate::rows::refuse_doubles;
+
 /// Storage that forgets everything with the process.
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
@@ -149,6 +151,8 @@ impl Tables {
             .map(|op| op.id);
         if let Some(row) = next.and_then(|id| self.operations.get_mut(&id))
             && row.operation.control.pause.is_none()
+            // Somebody runs a pending one that is being canceled, and must not get it a second time.
+            && (row.operation.schedule.owner.is_none() || row.operation.schedule.due_at.is_some())
         {
             row.operation.schedule.due_at = Some(now);
             row.woken_by = Some(format!("end of operation {}", ended.id));
@@ -311,6 +315,7 @@ impl Storage for MemoryStore {
 
     fn commit<'a>(&'a self, group: &'a [Commit]) -> BoxFuture<'a, StoreResult<Vec<CommitOutcome>>> {
         Box::pin(async move {
+            refuse_doubles(group)?;
             let mut tables = self.tables();
             group.iter().map(|commit| self.commit_one(&mut tables, commit)).collect()
         })

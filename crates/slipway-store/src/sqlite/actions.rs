@@ -1,0 +1,156 @@
+//! Changes from outside a process: actions, updates, wake-ups, and keys.
+
+use slipway_model::{
+    Action, Operation, OperationId, StepRecord, Timestamp, WaitKey, operation::Fields, ports::StoreError,
+    state::OperationState,
+};
+use sqlx::{SqliteConnection, types::Uuid};
+
+use super::{enqueue::record, read};
+use crate::{
+    error::Tried,
+    rows::{
+        Cells, counted, has_ended, json, maybe_json, micros, no_operation, open_secret, seal_secret, signed, unreadable,
+    },
+    secrets::Keyring,
+};
+
+const WRITE_CONTROL: &str = "
+    UPDATE operations SET control_seq = ?2, cancel_request = ?3, pause_request = ?4, skip_request = ?5,
+        budget_from = ?6, due_at = ?7, woken_by = coalesce(?8, woken_by)
+    WHERE id = ?1";
+const SHIFT_STEP: &str = "
+    UPDATE operation_steps SET first_run_at = ?4, first_failure_at = ?5
+    WHERE operation_id = ?1 AND stage = ?2 AND step = ?3";
+
+const UPDATE: &str = "
+    UPDATE operations SET version = version + 1, updated_at = ?3, description = ?4, finished_stages = ?5,
+        skipped_steps = ?6, last_error = ?7, ending = ?8, data = ?9
+    WHERE id = ?1 AND version = ?2 AND state NOT IN ('succeeded', 'failed', 'canceled') RETURNING version";
+const STATE: &str = "SELECT state FROM operations WHERE id = ?1";
+
+/// A new number each time, by AUTOINCREMENT.
+const FORGET_SIGNAL: &str = "DELETE FROM signals WHERE key = ?1";
+const SIGNAL: &str = "INSERT INTO signals (key, at) VALUES (?1, ?2)";
+/// A paused operation keeps still; it looks for itself when it is resumed.
+const WAKE: &str = "
+    UPDATE operations SET due_at = min(due_at, ?4), wait_seen = ?2, woken_by = ?3
+    WHERE wait_on = ?1 AND wait_on IS NOT NULL AND due_at IS NOT NULL AND pause_request IS NULL";
+
+const OLD_SECRETS: &str = "
+    SELECT id, secrets, secrets_key FROM operations WHERE secrets_key IS NOT NULL AND secrets_key <> ?1
+    ORDER BY id LIMIT ?2";
+const WRITE_SECRET: &str = "UPDATE operations SET secrets = ?2, secrets_key = ?3 WHERE id = ?1";
+
+/// An action with who, why and when.
+pub(super) struct Wish<'a> {
+    pub(super) action: &'a Action,
+    pub(super) by: &'a str,
+    pub(super) why: &'a str,
+    pub(super) now: Timestamp,
+}
+
+pub(super) async fn act(
+    conn: &mut SqliteConnection,
+    keyring: &Keyring,
+    id: OperationId,
+    wish: &Wish<'_>,
+) -> Tried<Operation> {
+    let mut op = read::operation(conn, keyring, id).await?;
+    let mut steps = read::steps(conn, id).await?;
+    let before = steps.clone();
+    let entry = wish.action.apply(&mut op, &mut steps, wish.by, wish.why, wish.now).map_err(StoreError::Refused)?;
+    write_control(conn, &op, Some(format!("{} by {}", wish.action.name(), wish.by))).await?;
+    for (step, _) in steps.iter().zip(&before).filter(|(step, old)| step != old) {
+        shift_step(conn, id, step).await?;
+    }
+    record(conn, id, wish.now, &entry).await?;
+    Ok(op)
+}
+
+/// Writes what an action or a preemption changes of an operation.
+pub(super) async fn write_control(conn: &mut SqliteConnection, op: &Operation, woken_by: Option<String>) -> Tried<()> {
+    sqlx::query(WRITE_CONTROL)
+        .bind(op.id.as_uuid())
+        .bind(signed(op.control.seq))
+        .bind(maybe_json(op.control.cancel.as_ref()))
+        .bind(maybe_json(op.control.pause.as_ref()))
+        .bind(maybe_json(op.control.skip.as_ref()))
+        .bind(micros(op.budget_from))
+        .bind(micros(op.schedule.due_at))
+        .bind(woken_by)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+async fn shift_step(conn: &mut SqliteConnection, id: OperationId, step: &StepRecord) -> Tried<()> {
+    let query = sqlx::query(SHIFT_STEP).bind(id.as_uuid()).bind(&step.stage).bind(&step.step);
+    query.bind(micros(step.first_run_at)).bind(micros(step.first_failure_at)).execute(conn).await?;
+    Ok(())
+}
+
+pub(super) async fn update(
+    conn: &mut SqliteConnection,
+    id: OperationId,
+    expected_version: u64,
+    fields: &Fields,
+    now: Timestamp,
+) -> Tried<Option<u64>> {
+    let written: Option<i64> = sqlx::query_scalar(UPDATE)
+        .bind(id.as_uuid())
+        .bind(signed(expected_version))
+        .bind(now.as_micros())
+        .bind(&fields.description)
+        .bind(json(&fields.finished_stages))
+        .bind(json(&fields.skipped_steps))
+        .bind(maybe_json(fields.last_error.as_ref()))
+        .bind(maybe_json(fields.ending.as_ref()))
+        .bind(fields.data.as_str())
+        .fetch_optional(&mut *conn)
+        .await?;
+    if let Some(version) = written {
+        return Ok(Some(counted(version)?));
+    }
+    let state: Option<String> = sqlx::query_scalar(STATE).bind(id.as_uuid()).fetch_optional(conn).await?;
+    let state: OperationState = state.ok_or_else(|| no_operation(id))?.parse().map_err(unreadable)?;
+    if state.is_finished() { Err(has_ended(id, state).into()) } else { Ok(None) }
+}
+
+pub(super) async fn wake(conn: &mut SqliteConnection, keys: &[WaitKey], cause: &str, now: Timestamp) -> Tried<usize> {
+    let mut keys: Vec<&WaitKey> = keys.iter().collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let mut woken = 0;
+    for key in keys {
+        sqlx::query(FORGET_SIGNAL).bind(key.as_str()).execute(&mut *conn).await?;
+        let signal = sqlx::query(SIGNAL).bind(key.as_str()).bind(now.as_micros()).execute(&mut *conn).await?;
+        let query = sqlx::query(WAKE).bind(key.as_str()).bind(signal.last_insert_rowid()).bind(cause);
+        woken += query.bind(now.as_micros()).execute(&mut *conn).await?.rows_affected();
+    }
+    Ok(usize::try_from(woken).unwrap_or(usize::MAX))
+}
+
+/// One that cannot be opened is reported only when nothing else is left to do, so that it holds up
+/// nobody.
+pub(super) async fn reencrypt(conn: &mut SqliteConnection, keyring: &Keyring, limit: usize) -> Tried<usize> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let old = sqlx::query(OLD_SECRETS).bind(keyring.active()).bind(limit).fetch_all(&mut *conn).await?;
+    let (mut done, mut failure) = (0, None);
+    for row in &old {
+        let id: Uuid = row.uuid("id")?;
+        let (sealed, key) = (row.maybe_bytes("secrets")?.unwrap_or_default(), row.text("secrets_key")?);
+        match open_secret(keyring, id.into(), &key, &sealed) {
+            Ok(secret) => {
+                let anew = seal_secret(keyring, id.into(), &secret);
+                sqlx::query(WRITE_SECRET).bind(id).bind(anew).bind(keyring.active()).execute(&mut *conn).await?;
+                done += 1;
+            }
+            Err(error) => failure = Some(unreadable(format!("operation {id}: {error}"))),
+        }
+    }
+    match failure {
+        Some(error) if done == 0 => Err(error.into()),
+        _ => Ok(done),
+    }
+}
