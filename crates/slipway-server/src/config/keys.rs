@@ -31,7 +31,7 @@ const fn secret(name: &'static str, about: &'static str) -> Key {
 #[rustfmt::skip]
 pub static KEYS: &[Key] = &[
     secret("database.url", "Required. `postgres://user:password@host:5432/name` for any number of replicas, or `sqlite:path` for one."),
-    key("database.max_connections", "16", "PostgreSQL connections of this replica, 2 to 1000. SQLite has one writer and ignores it."),
+    key("database.max_connections", "8", "PostgreSQL connections of this replica, 2 to 1000; one more listens for hints. Four to eight are enough for two cores. SQLite has one writer and ignores it."),
     without_default("secrets.active_key", "Required. Id of the key that encrypts new secrets; older ones are encrypted anew under it in the background."),
     secret("secrets.keys.<id>", "At least one. A key of 32 bytes as 64 hexadecimal digits (`openssl rand -hex 32`), in quotes when it stands in a file. Keep an old key until nothing is encrypted with it. Ids given by environment are lower case."),
     key("listen", "127.0.0.1:8080", "Address and port of the API. Port 0 takes any free one."),

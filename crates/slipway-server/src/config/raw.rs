@@ -122,7 +122,7 @@ impl Default for Raw {
 
 impl Default for Database {
     fn default() -> Self {
-        Self { url: None, max_connections: 16 }
+        Self { url: None, max_connections: 8 }
     }
 }
 

@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, net::SocketAddr, ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use secrecy::{ExposeSecret, SecretString};
+use slipway_clients::BaseUrl;
 use slipway_engine::{EngineConfig, Slots};
 
 use super::{
@@ -29,7 +30,7 @@ pub struct Settings {
     /// Steps that are not run.
     pub disabled_steps: Vec<String>,
     /// The Hello system.
-    pub hello_url: String,
+    pub hello_url: BaseUrl,
     /// Log lines.
     pub log: Log,
 }
@@ -203,17 +204,12 @@ fn engine_of(raw: raw::Engine) -> Result<EngineConfig, ConfigError> {
     })
 }
 
-fn hello_of(raw: raw::Hello) -> Result<String, ConfigError> {
+fn hello_of(raw: raw::Hello) -> Result<BaseUrl, ConfigError> {
     let key = "hello.url";
     let Some(url) = raw.url else {
         return Err(ConfigError::new(key, "is missing; give the address of the Hello system"));
     };
-    let parsed = url.parse::<http::Uri>().ok();
-    let is_http = |uri: &http::Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
-    match parsed.filter(is_http) {
-        Some(_) => Ok(url),
-        None => Err(ConfigError::new(key, format!("is {url:?}, but must look like https://hello.example.com"))),
-    }
+    url.parse().map_err(|error| ConfigError::new(key, format!("is no good: {error}")))
 }
 
 fn log_of(raw: raw::Log) -> Result<Log, ConfigError> {

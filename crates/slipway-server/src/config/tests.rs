@@ -24,9 +24,7 @@ fn with_file(text: &str) -> Result<Settings, ConfigError> {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(text.as_bytes()).expect("written");
     let sources = Sources { file: Some(file.path().to_owned()), environment: good(), flags: Vec::new() };
-    load(&sources).map_err(|error| {
-        ConfigError(error.0.replace(&file.path().display().to_string(), "FILE"))
-    })
+    load(&sources).map_err(|error| ConfigError(error.0.replace(&file.path().display().to_string(), "FILE")))
 }
 
 fn refused(text: &str) -> String {
@@ -41,8 +39,10 @@ fn with_flag(key: &str, value: &str) -> Result<Settings, ConfigError> {
 #[test]
 fn a_later_layer_wins_over_an_earlier_one() {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
-    file.write_all(b"listen: 127.0.0.1:1\nengine: {lease: 7s, poll: 3s, slots: {update: 5}}\nsteps: {disabled: [A, B]}\n")
-        .expect("written");
+    file.write_all(
+        b"listen: 127.0.0.1:1\nengine: {lease: 7s, poll: 3s, slots: {update: 5}}\nsteps: {disabled: [A, B]}\n",
+    )
+    .expect("written");
     let mut environment = good();
     environment.push(("SLIPWAY_LISTEN".to_owned(), "127.0.0.1:2".to_owned()));
     environment.push(("SLIPWAY_ENGINE__POLL".to_owned(), "4s".to_owned()));
@@ -52,7 +52,10 @@ fn a_later_layer_wins_over_an_earlier_one() {
     assert_eq!(settings.listen.port(), 3);
     assert_eq!(settings.engine.poll.as_secs(), 4);
     assert_eq!(settings.engine.lease.as_secs(), 7);
-    assert_eq!((settings.engine.slots.update, settings.engine.slots.upgrade, settings.engine.slots.provision), (5, 9, 64));
+    assert_eq!(
+        (settings.engine.slots.update, settings.engine.slots.upgrade, settings.engine.slots.provision),
+        (5, 9, 64)
+    );
     assert_eq!(settings.disabled_steps, ["A", "B"]);
     assert_eq!(with_flag("steps.disabled", "A, B").expect("good").disabled_steps, ["A", "B"]);
 }
@@ -91,16 +94,25 @@ fn variables_that_kubernetes_makes_for_a_service_are_passed_over() {
 fn wrong_values_are_refused_with_the_key_and_what_would_be_right() {
     for (text, sentence) in [
         ("engine: {lease: 10}", "engine.lease is unsigned int `10`, but must be a string (from file FILE)"),
-        ("engine: {lease: soon}", "engine.lease is wrong: \"soon\" is not a duration; write for example 1h30m, 10s or 250ms (from file FILE)"),
+        (
+            "engine: {lease: soon}",
+            "engine.lease is wrong: \"soon\" is not a duration; write for example 1h30m, 10s or 250ms (from file FILE)",
+        ),
         ("engine: {heartbeat: 3s}", "engine.heartbeat is 3s, but must be shorter than engine.lease, which is 2s500ms"),
         ("engine: {poll: 0s}", "engine.poll is zero; it must be longer"),
         ("engine: {slots: {provision: 0}}", "engine.slots.provision is 0, but must be 1 to 10000"),
-        ("engine: {slots: {provision: many}}", "engine.slots.provision is string \"many\", but must be usize (from file FILE)"),
+        (
+            "engine: {slots: {provision: many}}",
+            "engine.slots.provision is string \"many\", but must be usize (from file FILE)",
+        ),
         ("engine: {group_max: 0}", "engine.group_max is 0, but must be 1 to 10000"),
         ("database: {max_connections: 1}", "database.max_connections is 1, but must be 2 to 1000"),
         ("operation: {timeout: 0s}", "operation.timeout is zero; nothing could ever succeed"),
         ("log: {format: xml}", "log.format is \"xml\", but must be text or json (from file FILE)"),
-        ("log: {level: 'loud=very'}", "log.level is \"loud=very\", but must look like info or info,slipway_engine=debug"),
+        (
+            "log: {level: 'loud=very'}",
+            "log.level is \"loud=very\", but must look like info or info,slipway_engine=debug",
+        ),
         ("auth: {token_file: /nowhere}", "auth.token is given together with auth.token_file; give one of them"),
     ] {
         assert_eq!(refused(text), format!("configuration: {sentence}"), "{text}");
