@@ -12,6 +12,6 @@ mod server;
 mod signals;
 
 pub use config::{ConfigError, Settings, Sources};
-pub use server::{Server, StartError};
+pub use server::{News, Server, StartError};
 pub use signals::Signals;
 pub use slipway_engine::{Status, SystemClock};

@@ -11,7 +11,10 @@ use secrecy::ExposeSecret;
 use slipway_broker::{Addresses, Broker, Systems};
 use slipway_clients::HttpTransport;
 use slipway_engine::{Engine, Parts, RecordingTransport, Registry, Status, SystemClock, SystemRandom};
-use slipway_model::ports::{Clock, Storage, TransportError};
+use slipway_model::{
+    WaitKey,
+    ports::{Clock, Storage, TransportError},
+};
 use slipway_store::{Keyring, KeyringError, OpenError, PgOptions, PgStore, SqliteStore};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -121,6 +124,11 @@ impl Server {
         self.api.status()
     }
 
+    /// For parts in the same process that see things change.
+    pub fn news(&self) -> News {
+        News(self.api.clone())
+    }
+
     /// Stops in good order: accepts nothing new, lets requests and running steps end within the
     /// grace, and gives all operations back so that another replica goes on at once.
     pub async fn stop(self) {
@@ -138,6 +146,20 @@ impl Server {
         served.abort();
         counting.abort();
         tracing::info!("stopped");
+    }
+}
+
+/// Tells the engine what happened outside.
+#[derive(Clone)]
+pub struct News(Api);
+
+impl News {
+    /// Something happened to the thing of this key; a text that is no key wakes nobody.
+    pub async fn tell(&self, key: &str, cause: &str) {
+        match key.parse::<WaitKey>() {
+            Ok(key) => self.0.wake(&key, cause).await,
+            Err(error) => tracing::warn!(%error, "news of something that nobody can wait on"),
+        }
     }
 }
 

@@ -209,3 +209,14 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
         assert_eq!(format!("{set:?}"), plain, "{}", key.name);
     }
 }
+
+#[test]
+fn the_configuration_reference_is_up_to_date() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+    let page = keys::reference();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, &page).expect("written");
+    }
+    let there = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(there == page, "docs/configuration.md is out of date; run: UPDATE=1 cargo test -p slipway-server");
+}

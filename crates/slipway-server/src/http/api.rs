@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use secrecy::SecretString;
 use slipway_broker::Broker;
 use slipway_engine::{Engine, Status};
-use slipway_model::ports::Clock;
+use slipway_model::{WaitKey, ports::Clock};
 use tokio::sync::{RwLock, RwLockReadGuard, watch};
 
 use super::problem::Problem;
@@ -48,6 +48,15 @@ impl Api {
         let engine = self.0.engine.write().await.take();
         if let Some(engine) = engine {
             engine.stop().await;
+        }
+    }
+
+    /// News from a part in the same process, as `POST /wake` is from outside. If it cannot be told,
+    /// the timers of those who wait are the safety net.
+    pub(crate) async fn wake(&self, key: &WaitKey, cause: &str) {
+        let Ok(engine) = self.engine().await else { return };
+        if let Err(error) = engine.wake(std::slice::from_ref(key), cause).await {
+            tracing::warn!(%key, %error, "news could not be told");
         }
     }
 

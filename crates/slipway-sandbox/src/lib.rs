@@ -1,0 +1,3 @@
+//! The product in a box: simulations under simulated time, and what judges and measures them.
+
+pub mod world;
