@@ -116,8 +116,8 @@ pub fn reference() -> String {
          3. flags: `--listen`, and `--set key=value` for every key that is not secret.\n\n\
          Unknown keys are refused, and so are values that contradict each other; the message names the key and the layer.\n\
          `slipway config check` tells without starting anything. Durations are written like `1h30m`, `10s` or `250ms`.\n\
-         Variables that Kubernetes makes for a service named `slipway` (`SLIPWAY_SERVICE_*`, `SLIPWAY_PORT*`), and the two of the\n\
-         command line (`SLIPWAY_API_URL`, `SLIPWAY_API_TOKEN_FILE`), are not configuration and are passed over.\n\n\
+         Variables that Kubernetes makes for a service named `slipway` (`SLIPWAY_SERVICE_*`, `SLIPWAY_PORT*`), those of the\n\
+         command line (`SLIPWAY_API_URL`, `SLIPWAY_API_TOKEN_FILE`) and of tests (`SLIPWAY_PG_URL`), are not configuration and are passed over.\n\n\
          | Key | Default | Variable | Meaning |\n|---|---|---|---|\n",
     );
     for key in KEYS {

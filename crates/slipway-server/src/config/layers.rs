@@ -75,14 +75,13 @@ impl Texts {
     }
 }
 
-/// Kubernetes sets these in every pod beside a service named `slipway`; the last two are for the
-/// command line.
+/// Kubernetes sets the first in every pod beside a service named `slipway`; the others are for the
+/// command line and for tests.
 fn is_of_others(rest: &str) -> bool {
     rest == "PORT"
         || rest.starts_with("PORT_")
         || rest.starts_with("SERVICE_")
-        || rest == "API_URL"
-        || rest == "API_TOKEN_FILE"
+        || matches!(rest, "API_URL" | "API_TOKEN_FILE" | "PG_URL")
 }
 
 impl Provider for Texts {

@@ -63,15 +63,17 @@ fn tell(world: &World) {
     for (name, url) in world.simulators() {
         println!("simulator {name}: {url}");
     }
+    // As it was called, so that the commands can be pasted.
+    let slipway = std::env::args().next().unwrap_or_else(|| "slipway".to_owned());
     eprintln!(
         "\nSlipway is up. Try, in another terminal:\n\n  \
          export SLIPWAY_API_URL=http://{address} SLIPWAY_API_TOKEN_FILE='{}'\n  \
          curl -s $SLIPWAY_API_URL/readyz\n  \
-         slipway operations start --process hello --instance my-first\n  \
-         slipway operations list\n  \
-         slipway operations show ID        # each step, and what it waits for\n  \
-         slipway operations records ID     # every attempt, wait and call\n  \
-         slipway operations retry-now ID --by me --why 'I cannot wait'\n\n\
+         {slipway} operations start --process hello --instance my-first\n  \
+         {slipway} operations list\n  \
+         {slipway} operations show ID        # each step, and what it waits for\n  \
+         {slipway} operations records ID     # every attempt, wait and call\n  \
+         {slipway} operations retry-now ID --by me --why 'I cannot wait'\n\n\
          Ctrl-C stops it; the data stays in {}.",
         token_file.display(),
         folder.display(),
