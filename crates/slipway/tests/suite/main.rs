@@ -8,7 +8,6 @@ mod database_away;
 mod disk_full;
 mod fake_hello;
 mod processes;
-#[path = "../../../slipway-server/tests/suite/raw_http.rs"]
 mod raw_http;
 mod redaction;
 mod stopping;
