@@ -6,6 +6,7 @@
 mod actions;
 mod api;
 mod auth;
+mod events;
 mod health;
 mod input;
 mod metrics;
@@ -69,6 +70,7 @@ pub static ENDPOINTS: &[Endpoint] = &[
     row(Method::GET,  "/operations/{id}",         Access::Token, || get(operations::show)),
     row(Method::GET,  "/operations/{id}/records", Access::Token, || get(records::list)),
     row(Method::POST, "/operations/{id}/actions", Access::Token, || post(actions::act)),
+    row(Method::GET,  "/events",                  Access::Token, || get(events::list)),
     row(Method::POST, "/wake",                    Access::Token, || post(wake::wake)),
 ];
 

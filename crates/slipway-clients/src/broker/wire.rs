@@ -215,6 +215,29 @@ pub struct Record {
     pub state: Option<String>,
 }
 
+/// One element of the answer of `GET /events`. The spelling of the keys is contract.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Grows within an operation.
+    #[serde(rename = "ID")]
+    pub id: String,
+    /// `info` or `error`.
+    #[serde(rename = "Level")]
+    pub level: String,
+    /// Instance.
+    #[serde(rename = "InstanceID")]
+    pub instance_id: String,
+    /// Operation.
+    #[serde(rename = "OperationID")]
+    pub operation_id: String,
+    /// What happened.
+    #[serde(rename = "Message")]
+    pub message: String,
+    /// When.
+    #[serde(rename = "CreatedAt")]
+    pub created_at: String,
+}
+
 /// Body of `POST /operations`. It may hold secrets, so it does not print.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -109,3 +109,37 @@ async fn a_stopped_server_listens_no_more() {
     running.server.stop().await;
     assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens any more");
 }
+
+#[tokio::test]
+async fn events_are_those_of_the_named_instances_and_operations_and_of_nobody_else() {
+    let running = server().await;
+    let (shop, other) = (start(&running, "shop").await, start(&running, "other").await);
+    for id in [&shop, &other] {
+        running.until(&format!("/operations/{id}"), |details| details["steps"][0]["status"] == "retrying").await;
+        act(&running, id, r#""action":"cancel""#, 200).await;
+        running.until(&format!("/operations/{id}"), |details| details["operation"]["finished_at"].is_string()).await;
+    }
+    let of_shop = running.json("GET", "/events?instance_ids=shop", "", 200).await;
+    let of_shop = of_shop.as_array().expect("a list");
+    assert!(of_shop.iter().all(|event| event["OperationID"] == shop.as_str() && event["InstanceID"] == "shop"));
+    let messages: Vec<_> = of_shop.iter().filter_map(|event| event["Message"].as_str()).collect();
+    assert!(messages[0].starts_with("step Hello_World sleeping for "), "{messages:?}");
+    assert_eq!(messages.last(), Some(&"operation processing canceled"));
+    let both = running.json("GET", &format!("/events?instance_ids=shop&operation_ids={other},{shop}"), "", 200).await;
+    assert_eq!(both.as_array().map(Vec::len), Some(of_shop.len() * 2), "each once: {both}");
+    for (query, count) in [
+        ("instance_ids=nobody", 0),
+        ("operation_ids=0198c0de-0000-7000-8000-000000000000", 0),
+        ("instance_ids=shop&level=error", 0),
+        ("instance_ids=shop&since=2999-01-01T00:00:00Z", 0),
+        ("instance_ids=shop&limit=1", 1),
+    ] {
+        let answer = running.json("GET", &format!("/events?{query}"), "", 200).await;
+        assert_eq!(answer.as_array().map(Vec::len), Some(count), "{query}: {answer}");
+    }
+    for query in ["", "?instance_ids=", "?instance_ids=a&level=loud", "?instance_ids=a&since=soon", "?operation_ids=7"]
+    {
+        running.json("GET", &format!("/events{query}"), "", 400).await;
+    }
+    running.server.stop().await;
+}
