@@ -14,6 +14,7 @@ use slipway_engine::{Engine, Parts, RecordingTransport, Registry, Status, System
 use slipway_model::{
     WaitKey,
     ports::{Clock, Storage, TransportError},
+    time::secs,
 };
 use slipway_store::{Keyring, KeyringError, OpenError, PgOptions, PgStore, SqliteStore};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
@@ -24,6 +25,10 @@ use crate::{
     http::{self, Api},
     metrics::Metrics,
 };
+
+/// How long a stop tries to give operations back, after the grace of running steps. Together with
+/// the default grace it stays well within the 30 s that Kubernetes leaves a pod.
+const GIVING_BACK_MAX: Duration = secs(5);
 
 /// Why a server does not start. Each is one sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -142,7 +147,15 @@ impl Server {
                 () = clock.sleep(grace) => tracing::warn!("some requests did not end within the grace period"),
             }
         };
-        futures::join!(requests, api.stop_engine());
+        let in_order = async { futures::join!(requests, api.stop_engine()) };
+        tokio::select! {
+            biased;
+            _ = in_order => {}
+            // The database may be away: its answers are not waited for without end.
+            () = clock.sleep(grace + GIVING_BACK_MAX) => {
+                tracing::warn!("could not give everything back in time; others take over when the lease ends");
+            }
+        }
         served.abort();
         counting.abort();
         tracing::info!("stopped");

@@ -1,103 +1,10 @@
 //! PostgreSQL goes away and comes back: the process stays, says so, and goes on by itself.
 
-use std::{
-    fs,
-    net::TcpListener,
-    os::unix::fs::MetadataExt as _,
-    path::{Path, PathBuf},
-    process::Command,
-};
-
 use crate::{
+    cluster::Cluster,
     fake_hello,
-    processes::{Running, serve},
+    processes::{Running, serve, until},
 };
-
-/// A server of our own that can be stopped and started again.
-struct Cluster {
-    folder: tempfile::TempDir,
-    port: u16,
-}
-
-fn programs() -> PathBuf {
-    let versions = fs::read_dir("/usr/lib/postgresql").expect("the package postgresql is installed");
-    let mut found: Vec<_> = versions.flatten().map(|version| version.path().join("bin")).collect();
-    found.retain(|bin| bin.join("pg_ctl").exists());
-    found.sort();
-    found.pop().expect("the package postgresql is installed")
-}
-
-/// The server refuses to run as root.
-fn as_postgres(program: &Path) -> Command {
-    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    if !is_root {
-        return Command::new(program);
-    }
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=postgres", "--regid=postgres", "--init-groups"]).arg(program);
-    command
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().expect("it starts");
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-impl Cluster {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
-        if fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
-            run(Command::new("chown").arg("postgres").arg(folder.path()));
-        }
-        let cluster = Self { folder, port };
-        let data = cluster.data();
-        run(as_postgres(&programs().join("initdb")).current_dir(cluster.folder.path()).arg("-D").arg(data).args([
-            "-U",
-            "slipway",
-            "--auth=trust",
-            "--no-locale",
-            "-E",
-            "UTF8",
-        ]));
-        cluster.begin();
-        cluster
-    }
-
-    fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
-    }
-
-    fn control(&self) -> Command {
-        let mut command = as_postgres(&programs().join("pg_ctl"));
-        command.current_dir(self.folder.path()).arg("-D").arg(self.data()).arg("-w");
-        // Its standard streams go to the server it starts, and would keep ours open.
-        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-        command
-    }
-
-    fn begin(&self) {
-        let options = format!("-p {} -k {} -c listen_addresses=127.0.0.1", self.port, self.folder.path().display());
-        let mut command = self.control();
-        command.arg("-l").arg(self.folder.path().join("log")).arg("-o").arg(options).arg("start");
-        assert!(command.status().expect("pg_ctl").success());
-    }
-
-    fn end(&self) {
-        assert!(self.control().args(["-m", "immediate", "stop"]).status().expect("pg_ctl").success());
-    }
-
-    fn url(&self) -> String {
-        format!("postgres://slipway@127.0.0.1:{}/postgres", self.port)
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        // It may be down already.
-        let _ = self.control().args(["-m", "immediate", "stop"]).status();
-    }
-}
 
 #[test]
 fn a_database_that_goes_away_is_waited_for_and_nothing_is_lost() {
@@ -124,11 +31,12 @@ fn a_database_that_goes_away_is_waited_for_and_nothing_is_lost() {
     let page = running.send("GET", "/metrics", "").expect("an answer");
     assert!(page.status == 200 && page.body.contains("slipway_broker_ready 0"), "{page:?}");
 
+    // Away for longer than the lease, so that the step it was in is let go and runs again.
+    until("the leases are let go", || running.stderr().contains("letting go of all operations").then_some(()));
+    stuck.wake_up();
     cluster.begin();
     assert_eq!(running.until_readyz(200), "ready\n");
-    let cancel = r#"{"action":"cancel","by":"ann","why":"hello will never answer"}"#;
-    assert_eq!(running.send("POST", &format!("/operations/{id}/actions"), cancel).expect("an answer").status, 200);
-    assert_eq!(running.until_ended(&id)["operation"]["state"], "canceled");
+    assert_eq!(running.until_ended(&id)["operation"]["state"], "succeeded");
 }
 
 #[test]
@@ -144,5 +52,41 @@ fn operations_accepted_before_the_outage_succeed_after_it() {
     running.until_readyz(200);
     for id in &ids {
         assert_eq!(running.until_ended(id)["operation"]["state"], "succeeded");
+    }
+}
+
+#[test]
+fn a_stop_while_the_database_is_away_ends_in_time() {
+    let cluster = Cluster::start();
+    let stuck = fake_hello::silent();
+    let mut command = serve(&cluster.url(), &stuck.url);
+    command.args(["--set", "engine.grace=500ms"]);
+    let mut running = Running::start(command);
+    running.until_readyz(200);
+    running.begin("shop");
+    stuck.requests.recv().expect("a step is running");
+    cluster.end();
+    running.until_readyz(503);
+    running.signal("TERM");
+    assert_eq!(running.wait().code(), Some(0), "{}", running.stderr());
+}
+
+#[test]
+fn the_work_of_a_killed_replica_moves_to_the_other() {
+    let cluster = Cluster::start();
+    let stuck = fake_hello::silent();
+    let first = Running::start(serve(&cluster.url(), &stuck.url));
+    first.until_readyz(200);
+    let ids: Vec<_> = (0..5).map(|n| first.begin(&format!("shop-{n}"))).collect();
+    for _ in &ids {
+        stuck.requests.recv().expect("a step is running");
+    }
+    let hello = fake_hello::friendly();
+    let second = Running::start(serve(&cluster.url(), &hello.url));
+    second.until_readyz(200);
+    first.kill();
+    for id in &ids {
+        let details = second.until_ended(id);
+        assert_eq!(details["operation"]["state"], "succeeded", "{details}");
     }
 }

@@ -3,6 +3,7 @@
 
 mod bad_starts;
 mod cli;
+mod cluster;
 mod crash;
 mod database_away;
 mod disk_full;

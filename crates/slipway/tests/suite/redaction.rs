@@ -3,6 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use crate::{
+    cluster::Cluster,
     fake_hello,
     processes::{KEY, Running, TOKEN, ended, serve, slipway},
 };
@@ -20,11 +21,22 @@ fn holds(text: &[u8], secret: &str) -> bool {
 }
 
 #[test]
-fn no_secret_of_an_operation_or_of_the_configuration_leaves_the_process() {
+fn no_secret_leaves_a_process_on_sqlite() {
     let folder = tempfile::tempdir().expect("a folder");
     let database = format!("sqlite:{}", folder.path().join("slipway.db").display());
+    no_secret_leaves(&database, || files(folder.path()));
+}
+
+#[test]
+fn no_secret_leaves_a_process_on_postgres() {
+    let cluster = Cluster::start();
+    no_secret_leaves(&cluster.url(), || vec![("the dump of slipway.db".to_owned(), cluster.dump())]);
+}
+
+fn no_secret_leaves(database: &str, dump: impl Fn() -> Vec<(String, Vec<u8>)>) {
+    let folder = tempfile::tempdir().expect("a folder");
     let hello = fake_hello::friendly();
-    let mut command = serve(&database, &hello.url);
+    let mut command = serve(database, &hello.url);
     command.env("SLIPWAY_LOG__LEVEL", "trace").env("SLIPWAY_LOG__FORMAT", "json");
     let mut running = Running::start(command);
     running.until_readyz(200);
@@ -71,7 +83,7 @@ fn no_secret_of_an_operation_or_of_the_configuration_leaves_the_process() {
     running.wait();
     outputs.push(("stderr".to_owned(), running.stderr().into_bytes()));
     outputs.push(("stdout".to_owned(), running.stdout().into_bytes()));
-    outputs.extend(files(folder.path()));
+    outputs.extend(dump());
 
     assert!(outputs.iter().any(|(_, text)| holds(text, "greetings/shop")), "the search finds what is there");
     let database = outputs.iter().filter(|(name, _)| name.contains("slipway.db"));
