@@ -23,6 +23,18 @@ impl BaseUrl {
         }
         text.parse().expect("a checked address and quoted segments make an address")
     }
+
+    /// The same with a query; names are ours, values are quoted.
+    pub fn with_query(&self, segments: &[&str], query: &[(&str, &str)]) -> Uri {
+        let mut text = self.at(segments).to_string();
+        for (index, (name, value)) in query.iter().enumerate() {
+            text.push(if index == 0 { '?' } else { '&' });
+            text.push_str(name);
+            text.push('=');
+            quote(value, &mut text);
+        }
+        text.parse().expect("a checked address and quoted values make an address")
+    }
 }
 
 /// Percent-encodes everything but the unreserved characters. `.` and `..` would be taken for steps
@@ -86,6 +98,14 @@ mod tests {
         ] {
             assert_eq!(base.at(&["greetings", name]).path(), path);
         }
+    }
+
+    #[test]
+    fn a_value_cannot_leave_its_place_in_the_query() {
+        let base: BaseUrl = BaseUrl::EXAMPLE.parse().expect("example");
+        let uri = base.with_query(&["operations"], &[("state", "in progress"), ("instance_id", "a&b=c#d")]);
+        assert_eq!(uri.query(), Some("state=in%20progress&instance_id=a%26b%3Dc%23d"));
+        assert_eq!(base.with_query(&["operations"], &[]).query(), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 pub mod answer;
 pub mod base_url;
+pub mod broker;
 pub mod hello;
 mod transport;
 

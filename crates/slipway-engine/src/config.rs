@@ -11,7 +11,7 @@ use slipway_model::{
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
     /// How many operations of a class run step code at once. Waiting ones do not count.
-    pub slots: fn(Class) -> usize,
+    pub slots: Slots,
     /// How often a replica says that it lives: one write, whatever it holds.
     pub heartbeat: Duration,
     /// A replica whose heartbeat has not moved for this long, by the observer's clock, is given
@@ -35,10 +35,46 @@ pub struct EngineConfig {
     pub bugs: Bugs,
 }
 
+/// Places for running step code, per class; a field each, so that a new class cannot be forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slots {
+    /// Provisionings.
+    pub provision: usize,
+    /// Deprovisionings.
+    pub deprovision: usize,
+    /// Updates.
+    pub update: usize,
+    /// Both kinds of upgrades.
+    pub upgrade: usize,
+}
+
+impl Slots {
+    /// The same number for every class.
+    pub const fn each(count: usize) -> Self {
+        Self { provision: count, deprovision: count, update: count, upgrade: count }
+    }
+
+    /// The places of one class.
+    pub const fn of(self, class: Class) -> usize {
+        match class {
+            Class::Provision => self.provision,
+            Class::Deprovision => self.deprovision,
+            Class::Update => self.update,
+            Class::Upgrade => self.upgrade,
+        }
+    }
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self::each(64)
+    }
+}
+
 impl Default for EngineConfig {
     fn default() -> Self {
         Self {
-            slots: |_| 64,
+            slots: Slots::default(),
             heartbeat: secs(1),
             lease: millis(2500),
             poll: secs(1),

@@ -15,7 +15,7 @@ use crate::{life::Life, runner, step::Domain};
 pub(crate) async fn dispatch<D: Domain>(life: Arc<Life<D>>) {
     let config = life.shared.config.clone();
     let slots: BTreeMap<Class, Arc<Semaphore>> =
-        Class::ALL.iter().map(|class| (*class, Arc::new(Semaphore::new((config.slots)(*class))))).collect();
+        Class::ALL.iter().map(|class| (*class, Arc::new(Semaphore::new(config.slots.of(*class))))).collect();
     let mut runners = JoinSet::new();
     let mut listener = life.shared.store.listen();
     let mut next_audit = life.shared.clock.monotonic() + config.audit;
@@ -79,7 +79,7 @@ struct Pause {
 fn wants<D: Domain>(life: &Life<D>) -> Vec<Want> {
     let work = life.work();
     let wants = Class::ALL.iter().filter_map(|class| {
-        let slots = (life.shared.config.slots)(*class);
+        let slots = life.shared.config.slots.of(*class);
         let taken = work.running.values().filter(|running| running.class == *class).count();
         let limit = (slots + slots.div_ceil(2)).saturating_sub(taken);
         (taken <= slots && limit > 0).then_some(Want { class: *class, limit })

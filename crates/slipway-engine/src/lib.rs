@@ -32,7 +32,7 @@ pub mod step;
 pub mod system;
 pub mod time;
 
-pub use config::EngineConfig;
+pub use config::{EngineConfig, Slots};
 pub use context::StepCtx;
 pub use engine::{Engine, Parts};
 pub use events::Event;

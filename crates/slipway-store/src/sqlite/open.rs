@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use slipway_model::{ports::Clock, time::secs};
 use sqlx::{
-    Executor, Row, Sqlite, SqliteConnection, SqlitePool, Transaction,
+    Connection, Executor, Row, Sqlite, SqliteConnection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
@@ -57,6 +57,17 @@ fn pool(connections: u32) -> SqlitePoolOptions {
         .max_connections(connections)
         .acquire_timeout(secs(5))
         .test_before_acquire(false)
+        // A full disk makes SQLite roll back by itself, and the library then counts a transaction
+        // that is not there any more: such a connection would refuse every further one.
+        .before_acquire(|conn, _| {
+            Box::pin(async move {
+                if conn.is_in_transaction() {
+                    // Behind a rollback that may still be under way.
+                    conn.ping().await?;
+                }
+                Ok(!conn.is_in_transaction())
+            })
+        })
         .idle_timeout(None)
         .max_lifetime(None)
 }

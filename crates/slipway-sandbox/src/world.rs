@@ -1,0 +1,162 @@
+//! The whole landscape in one process: what `slipway up` starts and what the scenarios play in.
+//!
+//! The server is the one of production, with SQLite in the data folder; the outside systems are
+//! simulators, reached over real HTTP. Nothing below knows that it is in a sandbox. Everything that
+//! must outlive a `kill -9` is in the data folder: the database, the key it is encrypted with, the
+//! token. The simulators forget; a step that finds its work gone does it again or passes over it.
+
+mod folder;
+
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use slipway_server::{ConfigError, News, Server, Settings, Sources, StartError, Status, config};
+use slipway_sim::{Listening, Systems};
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+
+use folder::Folder;
+pub use folder::FolderError;
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where everything is kept.
+    pub data_dir: PathBuf,
+    /// Where the API listens.
+    pub listen: SocketAddr,
+    /// Environment variables; they go over the settings made here, so that everything can be tried
+    /// with other figures.
+    pub environment: Vec<(String, String)>,
+}
+
+/// Why the landscape does not start. Each is one sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum UpError {
+    /// The data folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A simulator cannot listen.
+    #[error("the simulators cannot listen on this machine: {0}")]
+    Simulator(#[source] io::Error),
+    /// A setting from the environment is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The server does not start.
+    #[error(transparent)]
+    Server(#[from] StartError),
+}
+
+impl UpError {
+    /// Whether the configuration is to blame, and not the world around.
+    pub fn is_configuration(&self) -> bool {
+        match self {
+            Self::Config(_) => true,
+            Self::Server(error) => error.is_configuration(),
+            Self::Folder(_) | Self::Simulator(_) => false,
+        }
+    }
+}
+
+/// The running landscape.
+pub struct World {
+    server: Server,
+    folder: Folder,
+    systems: Systems,
+    listening: Vec<(&'static str, Listening)>,
+}
+
+/// The settings of a landscape that is not started yet. Apart from the start, because logging
+/// begins between the two.
+pub struct Plan {
+    settings: Settings,
+    folder: Folder,
+    systems: Systems,
+    listening: Vec<(&'static str, Listening)>,
+}
+
+impl Plan {
+    /// Takes the data folder, makes what is missing in it, and starts the simulators.
+    pub async fn make(options: Options) -> Result<Self, UpError> {
+        let Options { data_dir, listen, environment } = options;
+        let folder = Folder::take(&data_dir)?;
+        let systems = Systems::default();
+        let listening = systems.listen().await.map_err(UpError::Simulator)?;
+        let url_of = |name: &str| {
+            listening.iter().find(|(other, _)| *other == name).map(|(_, socket)| socket.url()).unwrap_or_default()
+        };
+        let mut sources = Sources { file: None, environment: folder.variables(), flags: Vec::new() };
+        sources.environment.push(("SLIPWAY_HELLO__URL".to_owned(), url_of("hello")));
+        sources.environment.push(("SLIPWAY_LOG__LEVEL".to_owned(), "warn".to_owned()));
+        // Those of the caller go over ours; the address has a flag of its own.
+        sources.environment.extend(environment.into_iter().filter(|(name, _)| name != "SLIPWAY_LISTEN"));
+        sources.flags.push(("listen".to_owned(), listen.to_string()));
+        let settings = config::load(&sources)?;
+        Ok(Self { settings, folder, systems, listening })
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Starts the server.
+    pub async fn start(self) -> Result<World, UpError> {
+        let Self { settings, folder, systems, listening } = self;
+        let server = Server::start(settings).await?;
+        tokio::spawn(pass_on(systems.hello.reads(), server.news()));
+        Ok(World { server, folder, systems, listening })
+    }
+}
+
+/// What a person does to the simulators wakes whoever waits for it.
+async fn pass_on(mut reads: Receiver<String>, news: News) {
+    loop {
+        match reads.recv().await {
+            Ok(id) => news.tell(&format!("hello/{id}"), "the greeting was read").await,
+            // Those who missed it have a timer.
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+impl World {
+    /// Where the API listens.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Ends when the engine is at work.
+    pub async fn until_ready(&self) {
+        // The server holds the other end for as long as it lives.
+        let _ = self.server.status().wait_for(|status| *status == Status::Ready).await;
+    }
+
+    /// The file with the token of the API.
+    pub fn token_file(&self) -> &Path {
+        self.folder.token_file()
+    }
+
+    /// The folder.
+    pub fn data_dir(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The simulated systems: name and address.
+    pub fn simulators(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.listening.iter().map(|(name, socket)| (*name, socket.url()))
+    }
+
+    /// The state of the simulated systems.
+    pub fn systems(&self) -> &Systems {
+        &self.systems
+    }
+
+    /// Stops in good order.
+    pub async fn stop(self) {
+        self.server.stop().await;
+    }
+}

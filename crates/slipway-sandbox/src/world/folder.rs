@@ -1,0 +1,222 @@
+//! The data folder: taken by one process at a time, and filled on the first start.
+//!
+//! Key and token are drawn once and kept. They are written beside and renamed into place, so that a
+//! crash or a full disk leaves either the whole file or none.
+
+use std::{
+    fmt::Write as _,
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// Why a data folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// Somebody else has it.
+    #[error(
+        "the data folder {} is in use by another slipway up{}; stop that one or choose another folder with --data-dir",
+        path.display(), by
+    )]
+    InUse {
+        /// Which.
+        path: PathBuf,
+        /// By which process, as far as known.
+        by: String,
+    },
+    /// It cannot be written.
+    #[error("the data folder cannot be used: {} {what}: {problem}; check its permissions and the room on its disk", path.display())]
+    Unusable {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What was tried.
+        what: &'static str,
+        /// What came of it.
+        problem: io::Error,
+    },
+    /// A file in it is not what it was.
+    #[error("{} is damaged: it must hold {expected}; restore it, or delete the data folder to start afresh", path.display())]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// What should be in it.
+        expected: &'static str,
+    },
+    /// A secret can be read by others.
+    #[error("{} can be read by others; take that right away with: chmod 600 {}", path.display(), path.display())]
+    TooOpen {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+/// A taken data folder. The lock ends with the process, however it ends.
+pub(super) struct Folder {
+    path: PathBuf,
+    token_file: PathBuf,
+    key: SecretString,
+    _lock: File,
+}
+
+impl Folder {
+    /// Takes the folder and makes what is missing in it.
+    pub(super) fn take(path: &Path) -> Result<Self, FolderError> {
+        let unusable = |what: &'static str| {
+            let path = path.to_owned();
+            move |problem| FolderError::Unusable { path, what, problem }
+        };
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable("cannot be made"))?;
+        let path = path.canonicalize().map_err(unusable("cannot be found"))?;
+        let lock = lock(&path)?;
+        let key = kept(&path.join("key"))?;
+        let token_file = path.join("token");
+        kept(&token_file)?;
+        Ok(Self { path, token_file, key, _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn token_file(&self) -> &Path {
+        &self.token_file
+    }
+
+    /// The settings that make a server use this folder.
+    pub(super) fn variables(&self) -> Vec<(String, String)> {
+        let database = format!("sqlite:{}", self.path.join("slipway.db").display());
+        [
+            ("SLIPWAY_DATABASE__URL", database),
+            ("SLIPWAY_SECRETS__ACTIVE_KEY", "data-folder".to_owned()),
+            ("SLIPWAY_SECRETS__KEYS__DATA-FOLDER", self.key.expose_secret().to_owned()),
+            ("SLIPWAY_AUTH__TOKEN_FILE", self.token_file.display().to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec()
+    }
+}
+
+fn lock(folder: &Path) -> Result<File, FolderError> {
+    let path = folder.join("lock");
+    let unusable = |problem| FolderError::Unusable { path: path.clone(), what: "cannot be locked", problem };
+    let mut options = OpenOptions::new();
+    let mut file =
+        options.create(true).read(true).write(true).truncate(false).mode(0o600).open(&path).map_err(unusable)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut by = String::new();
+            let known = file.read_to_string(&mut by).is_ok() && !by.trim().is_empty();
+            let by = if known { format!(" (process {})", by.trim()) } else { String::new() };
+            return Err(FolderError::InUse { path: folder.to_owned(), by });
+        }
+        Err(TryLockError::Error(problem)) => return Err(unusable(problem)),
+    }
+    // Only for the message above.
+    let written = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+    written.map_err(unusable)?;
+    Ok(file)
+}
+
+/// The secret in this file: 64 hexadecimal digits, drawn on the first start.
+fn kept(path: &Path) -> Result<SecretString, FolderError> {
+    let unusable = |what| {
+        let path = path.to_owned();
+        move |problem| FolderError::Unusable { path, what, problem }
+    };
+    match fs::read_to_string(path) {
+        Ok(text) => {
+            let mode = fs::metadata(path).map_err(unusable("cannot be read"))?.permissions().mode();
+            if mode & 0o077 != 0 {
+                return Err(FolderError::TooOpen { path: path.to_owned() });
+            }
+            let text = text.trim();
+            if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                return Err(FolderError::Damaged { path: path.to_owned(), expected: "64 hexadecimal digits" });
+            }
+            Ok(SecretString::from(text))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let secret = drawn().map_err(unusable("cannot be drawn"))?;
+            write_whole(path, secret.expose_secret()).map_err(unusable("cannot be written"))?;
+            Ok(secret)
+        }
+        Err(error) => Err(unusable("cannot be read")(error)),
+    }
+}
+
+/// 32 bytes from the kernel, as hexadecimal digits. Not from the port of chance: that one is for
+/// ids and jitter, and simulations make it repeatable.
+fn drawn() -> io::Result<SecretString> {
+    let mut bytes = [0_u8; 32];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let mut text = String::with_capacity(64);
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(SecretString::from(text))
+}
+
+fn write_whole(path: &Path, secret: &str) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    let written = (|| {
+        let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&beside)?;
+        writeln!(file, "{secret}")?;
+        file.sync_all()?;
+        fs::rename(&beside, path)?;
+        // The name must be on the disk too before anything is encrypted with the key.
+        path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    })();
+    if written.is_err() {
+        // Best effort: the error that matters is on its way.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_and_token_are_drawn_once_kept_and_readable_by_the_owner_only() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("deep/data");
+        let first = Folder::take(&path).expect("taken");
+        let (key, token) = (fs::read(path.join("key")).expect("key"), fs::read(path.join("token")).expect("token"));
+        assert_ne!(key, token);
+        for name in ["key", "token"] {
+            assert_eq!(fs::metadata(path.join(name)).expect(name).permissions().mode() & 0o777, 0o600);
+        }
+        drop(first);
+        Folder::take(&path).expect("taken again");
+        assert_eq!(
+            (fs::read(path.join("key")).expect("key"), fs::read(path.join("token")).expect("token")),
+            (key, token)
+        );
+    }
+
+    #[test]
+    fn two_cannot_have_one_folder() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let _first = Folder::take(dir.path()).expect("taken");
+        let error = Folder::take(dir.path()).err().expect("in use").to_string();
+        assert!(error.contains("is in use by another slipway up (process "), "{error}");
+    }
+
+    #[test]
+    fn a_damaged_key_and_one_that_others_can_read_are_refused() {
+        let dir = tempfile::tempdir().expect("a folder");
+        drop(Folder::take(dir.path()).expect("taken"));
+        let key = dir.path().join("key");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).expect("mode");
+        assert!(matches!(Folder::take(dir.path()), Err(FolderError::TooOpen { .. })));
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("mode");
+        fs::write(&key, "short").expect("written");
+        assert!(matches!(Folder::take(dir.path()), Err(FolderError::Damaged { .. })));
+    }
+}

@@ -1,0 +1,17 @@
+//! Reads configuration, wires the parts, and serves the API.
+//!
+//! The only production crate that names a storage back end. It decides nothing about operations:
+//! what they do stands in `slipway-broker`, how they survive in `slipway-engine`. What it promises
+//! is a start that either works or ends in one clear sentence, and a stop that loses nothing.
+
+pub mod config;
+pub mod http;
+pub mod log;
+mod metrics;
+mod server;
+mod signals;
+
+pub use config::{ConfigError, Settings, Sources};
+pub use server::{News, Server, StartError};
+pub use signals::Signals;
+pub use slipway_engine::{Status, SystemClock};

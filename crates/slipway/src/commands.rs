@@ -1,0 +1,53 @@
+//! The commands: one file each, one variant here.
+
+mod config;
+mod operations;
+mod serve;
+mod up;
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::{EXIT_CODES, Failure};
+
+/// A control plane for managed Kubernetes runtimes.
+#[derive(Parser)]
+#[command(name = "slipway", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Up(up::Up),
+    Serve(serve::Serve),
+    Operations(operations::Operations),
+    #[command(subcommand)]
+    Config(config::Config),
+}
+
+impl Cli {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match self.command {
+            Command::Up(up) => on_runtime(up.run()),
+            Command::Serve(serve) => on_runtime(serve.run()),
+            Command::Operations(operations) => on_runtime(operations.run()),
+            Command::Config(config) => config.run(),
+        }
+    }
+}
+
+fn on_runtime(run: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::failed)?;
+    let result = runtime.block_on(run);
+    // What is left are connections of callers who keep them open; nobody waits for those.
+    runtime.shutdown_background();
+    result
+}
+
+/// The environment as pairs. A variable that is not text cannot be one of ours.
+fn environment() -> Vec<(String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}

@@ -1,0 +1,88 @@
+//! `slipway serve`: the roles of production.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use slipway_server::{Server, Signals, Sources, StartError, config, log};
+
+use super::environment;
+use crate::failure::{EXIT_CODES, Failure};
+
+/// The roles that exist.
+const ROLES: [&str; 1] = ["broker"];
+
+/// Run roles of production against a real database and real systems.
+///
+/// After the start the database may go away: the process stays, /readyz says 503 and why, and work
+/// goes on by itself when it is back. SIGTERM stops in good order, a second one at once.
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct Serve {
+    #[command(flatten)]
+    from: From,
+    /// Which roles to run, separated by commas; only broker exists today
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "broker")]
+    role: Vec<String>,
+}
+
+/// Where the configuration comes from.
+#[derive(Args)]
+pub(super) struct From {
+    /// The YAML file with the configuration; docs/configuration.md lists its keys
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the API listens; wins over the configuration
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Any key that is not secret; wins over file and environment
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    set: Vec<(String, String)>,
+}
+
+impl From {
+    pub(super) fn sources(self) -> Sources {
+        let mut flags = self.set;
+        flags.extend(self.listen.map(|listen| ("listen".to_owned(), listen.to_string())));
+        Sources { file: self.config, environment: environment(), flags }
+    }
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.to_owned()))
+}
+
+impl Serve {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        check_roles(&self.role)?;
+        let settings = config::load(&self.from.sources()).map_err(Failure::usage)?;
+        let mut signals = Signals::catch().map_err(Failure::failed)?;
+        log::start(&settings.log);
+        let server = tokio::select! {
+            biased;
+            // Nothing runs yet, so nothing has to be stopped in order.
+            _ = signals.next() => return Ok(()),
+            server = Server::start(settings) => server.map_err(failure)?,
+        };
+        println!("address: http://{}", server.address());
+        let signal = signals.next().await;
+        eprintln!("{signal}: stopping; a second one ends at once");
+        signals.end_at_next();
+        server.stop().await;
+        Ok(())
+    }
+}
+
+fn check_roles(roles: &[String]) -> Result<(), Failure> {
+    match roles.iter().find(|role| !ROLES.contains(&role.as_str())) {
+        None => Ok(()),
+        Some(role) => {
+            Err(Failure::usage(anyhow!("there is no role {role:?} in this version; choose from: {}", ROLES.join(", "))))
+        }
+    }
+}
+
+fn failure(error: StartError) -> Failure {
+    if error.is_configuration() { Failure::usage(error) } else { Failure::failed(error) }
+}

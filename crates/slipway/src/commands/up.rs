@@ -1,0 +1,81 @@
+//! `slipway up`: everything on this machine.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::Args;
+use slipway_sandbox::world::{Options, Plan, UpError, World};
+use slipway_server::{Signals, log};
+
+use super::environment;
+use crate::failure::{EXIT_CODES, Failure};
+
+/// Start the whole landscape on this machine, with simulated outside systems.
+///
+/// Everything is kept in the data folder: the database, the key it is encrypted with, and the token
+/// of the API. Stop it with Ctrl-C, or kill it: the next start goes on where it was. Settings can be
+/// changed by SLIPWAY_ variables, as for `slipway serve`.
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct Up {
+    /// Where everything is kept; made if it is not there
+    #[arg(long, value_name = "FOLDER", default_value = "slipway-data")]
+    data_dir: PathBuf,
+    /// Where the API listens; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+}
+
+impl Up {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        let mut signals = Signals::catch().map_err(Failure::failed)?;
+        let options = Options { data_dir: self.data_dir, listen: self.listen, environment: environment() };
+        let plan = Plan::make(options).await.map_err(failure)?;
+        log::start(&plan.settings().log);
+        let world = plan.start().await.map_err(failure)?;
+        tokio::select! {
+            biased;
+            signal = signals.next() => return stop(world, signals, signal).await,
+            () = world.until_ready() => {}
+        }
+        tell(&world);
+        let signal = signals.next().await;
+        stop(world, signals, signal).await
+    }
+}
+
+async fn stop(world: World, signals: Signals, signal: &str) -> Result<(), Failure> {
+    eprintln!("{signal}: stopping; a second one ends at once");
+    signals.end_at_next();
+    world.stop().await;
+    Ok(())
+}
+
+fn failure(error: UpError) -> Failure {
+    if error.is_configuration() { Failure::usage(error) } else { Failure::failed(error) }
+}
+
+/// Facts to standard output, for programs too; advice to standard error.
+fn tell(world: &World) {
+    let (address, token_file, folder) = (world.address(), world.token_file(), world.data_dir());
+    println!("address: http://{address}");
+    println!("token-file: {}", token_file.display());
+    println!("data-folder: {}", folder.display());
+    for (name, url) in world.simulators() {
+        println!("simulator {name}: {url}");
+    }
+    // As it was called, so that the commands can be pasted.
+    let slipway = std::env::args().next().unwrap_or_else(|| "slipway".to_owned());
+    eprintln!(
+        "\nSlipway is up. Try, in another terminal:\n\n  \
+         export SLIPWAY_API_URL=http://{address} SLIPWAY_API_TOKEN_FILE='{}'\n  \
+         curl -s $SLIPWAY_API_URL/readyz\n  \
+         {slipway} operations start --process hello --instance my-first\n  \
+         {slipway} operations list\n  \
+         {slipway} operations show ID        # each step, and what it waits for\n  \
+         {slipway} operations records ID     # every attempt, wait and call\n  \
+         {slipway} operations retry-now ID --by me --why 'I cannot wait'\n\n\
+         Ctrl-C stops it; the data stays in {}.",
+        token_file.display(),
+        folder.display(),
+    );
+}

@@ -1,0 +1,22 @@
+//! The one binary. Data goes to standard output, everything else to standard error, and the exit
+//! code says how it ended.
+
+mod commands;
+mod failure;
+#[cfg(test)]
+mod reference;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let cli = commands::Cli::parse();
+    match cli.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("slipway: {failure}");
+            failure.exit_code()
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The real binary: real processes, real signals, real databases, on ports of the loopback
+//! interface.
+
+mod bad_starts;
+mod cli;
+mod cluster;
+mod crash;
+mod database_away;
+mod disk_full;
+mod fake_hello;
+mod processes;
+mod raw_http;
+mod redaction;
+mod stopping;
