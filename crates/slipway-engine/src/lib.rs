@@ -24,6 +24,7 @@ pub mod outcome;
 pub mod plan;
 pub mod process;
 pub mod recording;
+mod run;
 mod runner;
 #[cfg(test)]
 mod sample;

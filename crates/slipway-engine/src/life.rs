@@ -18,7 +18,7 @@ use tokio::sync::{Notify, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    committer::Committer, config::EngineConfig, events::Event, process::Registry, runner::Parked, step::Domain,
+    committer::Committer, config::EngineConfig, events::Event, process::Registry, run::Parked, step::Domain,
     time::EngineTime,
 };
 
