@@ -126,6 +126,8 @@ async fn audit<D: Domain>(life: &Life<D>) {
     if lost.is_empty() {
         return;
     }
+    // Their stage memory ends with the lease.
+    life.work().parked.retain(|id, _| !lost.iter().any(|(lost, _)| lost == id));
     match life.shared.store.surrender(&life.replica, &lost, life.shared.time.now()).await {
         Ok(count) => tracing::warn!(operations = count, "gave back operations whose claim was answered into the void"),
         Err(error) => tracing::warn!(%error, "could not give back operations that nobody runs"),

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use slipway_model::{
     Action, NewOperation, Operation, OperationId, ReplicaId, Timestamp, WaitKey,
     ports::{Clock, Enqueued, Random, Storage, StoreError, StoreResult},
-    time::millis,
+    time::{millis, secs},
 };
 use tokio::{
     sync::{broadcast, watch},
@@ -27,6 +27,10 @@ use crate::{
 
 /// News kept for a slow listener before it loses the oldest.
 const NEWS_KEPT: usize = 4096;
+
+/// Replicas that live say so every second; a gap of more than this means that none does, or that
+/// the database's clock has jumped.
+const DOUBTFUL_GAP: Duration = secs(5);
 
 /// What an engine is made of.
 pub struct Parts<D: Domain> {
@@ -164,6 +168,8 @@ async fn register<D: Domain>(
     mut earlier: Option<ReplicaId>,
 ) -> Option<ReplicaId> {
     let replica = ReplicaId::draw(&*shared.random);
+    let pause = millis(250);
+    let mut patience = shared.config.lease.as_millis() / pause.as_millis();
     loop {
         let registered = async {
             if let Some(old) = &earlier {
@@ -173,8 +179,10 @@ async fn register<D: Domain>(
             shared.store.register(&replica).await
         };
         match registered.await {
-            Ok(now) => {
-                shared.time.begin(now);
+            // Nobody has given a sign for long, by a clock that may have jumped: wait for one.
+            Ok(told) if told.has_peers && told.gap > DOUBTFUL_GAP && patience > 0 => patience -= 1,
+            Ok(told) => {
+                shared.time.begin(told.now);
                 tracing::info!(%replica, "registered");
                 shared.status.send_if_modified(|status| replace(status, Status::Ready));
                 return Some(replica);
@@ -188,7 +196,7 @@ async fn register<D: Domain>(
         tokio::select! {
             biased;
             () = stopping.cancelled() => return None,
-            () = shared.clock.sleep(shared.random.jitter(millis(500))) => {}
+            () = shared.clock.sleep(shared.random.jitter(pause)) => {}
         }
     }
 }

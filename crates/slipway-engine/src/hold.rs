@@ -29,6 +29,9 @@ pub(crate) struct Hold<D: Domain> {
     /// The ledger.
     pub(crate) steps: Vec<StepRecord>,
     pub(crate) lease: Lease,
+    /// The control number the latest move was decided on. A wish that came with the answer to a
+    /// write in the middle of a step is known, but not acted on: a wait must not sleep over it.
+    acted_on: u64,
     changes: Vec<Change<D>>,
     unsaved_steps: Vec<StepRecord>,
     unsaved_records: Vec<(Timestamp, RecordKind)>,
@@ -65,6 +68,7 @@ impl<D: Domain> Hold<D> {
             secrets: operation.secrets.clone(),
         };
         Ok(Self {
+            acted_on: operation.control.seq,
             operation,
             op,
             steps: claim.steps,
@@ -113,6 +117,11 @@ impl<D: Domain> Hold<D> {
         self.unsaved_records.push((at, kind));
     }
 
+    /// A move is decided on all wishes known now.
+    pub(crate) fn acts_on_wishes(&mut self) {
+        self.acted_on = self.operation.control.seq;
+    }
+
     /// The operator's skip request is met or void.
     pub(crate) fn forget_skip(&mut self) {
         self.clear_skip |= self.operation.control.skip.take().is_some();
@@ -136,7 +145,7 @@ impl<D: Domain> Hold<D> {
                 lease: self.lease.clone(),
                 number: self.operation.schedule.commits + 1,
                 expected_version: self.operation.version,
-                seen_control: self.operation.control.seq,
+                seen_control: self.acted_on,
                 clear_skip: self.clear_skip,
                 at: life.shared.time.now(),
                 fields,

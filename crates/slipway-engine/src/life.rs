@@ -162,6 +162,7 @@ impl<D: Domain> Life<D> {
                 Ok(beat) if beat.alive || shared.config.bugs.has(KnownBug::ZombieKeepsRunning) => {
                     trusted_since = begun;
                     shared.time.follow(beat.database_now);
+                    shared.time.join(beat.peers.iter().map(|peer| peer.at).max());
                     shared.status.send_if_modified(|status| replace(status, Status::Ready));
                     for dead in peers.observe(beat.peers, shared.clock.monotonic(), shared.config.lease) {
                         self.take_over(&dead).await;

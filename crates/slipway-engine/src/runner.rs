@@ -54,16 +54,31 @@ enum Left {
 
 /// Runs a claim to its next rest.
 pub(crate) async fn run<D: Domain>(life: Arc<Life<D>>, claim: Claim, ticket: u64) {
-    let id = claim.operation.id;
-    let left = tokio::select! {
+    let mut in_hand = InHand { life: life.clone(), id: claim.operation.id, ticket, stays: false };
+    tokio::select! {
         biased;
-        () = life.over.cancelled() => Left::LeaseLost,
-        left = drive(&life, claim) => left,
-    };
-    if left != Left::Stopping {
-        life.work().put_down(id, ticket);
+        () = life.over.cancelled() => {}
+        left = drive(&life, claim) => in_hand.stays = left == Left::Stopping,
     }
-    life.freed.notify_one();
+}
+
+/// Clears the table of running operations, even if the run panics: then the audit gives the
+/// operation back.
+struct InHand<D: Domain> {
+    life: Arc<Life<D>>,
+    id: OperationId,
+    ticket: u64,
+    /// Put down for a stop: still ours until the release.
+    stays: bool,
+}
+
+impl<D: Domain> Drop for InHand<D> {
+    fn drop(&mut self) {
+        if !self.stays {
+            self.life.work().put_down(self.id, self.ticket);
+        }
+        self.life.freed.notify_one();
+    }
 }
 
 async fn drive<D: Domain>(life: &Arc<Life<D>>, claim: Claim) -> Left {
@@ -162,6 +177,7 @@ impl<'p, D: Domain> Run<'p, D> {
     /// together with the end.
     async fn go(&mut self, life: &Arc<Life<D>>) -> Left {
         loop {
+            self.ctx.hold.acts_on_wishes();
             match self.next_move(life) {
                 Move::Settle(index, why) => self.settle_without_run(index, why, life),
                 Move::Decide(ending, error) => self.decide(ending, error),
@@ -437,8 +453,13 @@ impl<'p, D: Domain> Run<'p, D> {
         self.ctx.interrupt = None;
         let kept = self.memories.iter().position(|(stage, _)| *stage == row.stage);
         self.ctx.memory = kept.map_or_else(StageMemory::default, |at| self.memories.swap_remove(at).1);
-        // A skip asked for another step came too late for it.
-        if self.ctx.hold.operation.control.skip.is_some() {
+        // A skip of a step that has settled by itself came too late. One of a step that still lies
+        // ahead, because the stage starts over, stays.
+        let skip = self.ctx.hold.operation.control.skip.as_ref();
+        let came_late = skip.is_some_and(|skip| {
+            self.ctx.hold.steps.iter().filter(|row| row.step == skip.step).all(|row| row.status.is_settled())
+        });
+        if came_late {
             self.ctx.hold.forget_skip();
         }
     }

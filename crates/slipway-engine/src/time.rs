@@ -44,15 +44,27 @@ impl EngineTime {
         self.set(at);
     }
 
-    /// A heartbeat told the database's time: follows slow drift gently. A difference of seconds is
-    /// a jump of somebody's wall clock, and is ignored.
+    /// A heartbeat told the database's time: follows slow drift gently. A difference of seconds
+    /// was a jump of the database's clock: it is walked off at about one part in a hundred, which
+    /// no budget notices, so that the times people read come right again.
     pub(crate) fn follow(&self, database: Timestamp) {
         let now = self.now();
         let (ahead, behind) = (now.since(database), database.since(now));
-        if ahead.max(behind) < millis(50) || ahead.max(behind) > secs(2) {
-            return;
+        let step = |difference: Duration| match difference {
+            small if small < millis(50) => Duration::ZERO,
+            drift if drift < secs(2) => drift / 8,
+            _ => millis(10),
+        };
+        self.set(now + step(behind) - step(ahead));
+    }
+
+    /// Others are far ahead: one of us was told a wrong time, and nobody knows who. All go by the
+    /// latest, because a timer that fires early does no harm and one that never fires does.
+    pub(crate) fn join(&self, others: Option<Timestamp>) {
+        if let Some(latest) = others.filter(|latest| latest.since(self.now()) > secs(2)) {
+            tracing::warn!(%latest, "other replicas go by a later time; joining them");
+            self.set(latest);
         }
-        self.set(now + behind / 8 - ahead / 8);
     }
 
     fn has_begun(&self) -> bool {

@@ -1,3 +1,4 @@
 //! The product in a box: simulations under simulated time, and what judges and measures them.
 
+pub mod engine_sim;
 pub mod world;

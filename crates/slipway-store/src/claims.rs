@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use slipway_model::{
-    Operation, OperationId, OperationState, OperationType,
+    Operation, OperationId, OperationState, OperationType, Timestamp,
     ports::{ClaimRequest, StoreResult, Want},
     preemption,
     time::secs,
@@ -25,6 +25,15 @@ pub(crate) fn merged(wants: &[Want]) -> Vec<Want> {
         }
     }
     merged
+}
+
+/// A pending operation that wants to start. One that was asked to cancel or to hold, or whose budget
+/// is spent, does not: its holder sees to that.
+pub(crate) fn wants_to_start(op: &Operation, now: Timestamp) -> bool {
+    op.state == OperationState::Pending
+        && op.control.cancel.is_none()
+        && op.control.pause.is_none()
+        && op.deadline().is_none_or(|deadline| deadline > now)
 }
 
 /// The operation as it is once it has been claimed; the SQL says the same, so that the row need not

@@ -159,7 +159,7 @@ pub(crate) fn store_error(error: &sqlx::Error) -> StoreError {
     }
     if let Some(code) = sqlite_code(error) {
         return match code {
-            18 | 19 | 20 => StoreError::Refused(sentence(error)),
+            18..=20 => StoreError::Refused(sentence(error)),
             11 | 26 => StoreError::Unreadable(sentence(error)),
             _ => StoreError::Unavailable(sentence(error)),
         };

@@ -1,35 +1,58 @@
 //! Hints that something may have become due, inside one process.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 use slipway_model::ports::{BoxFuture, WakeListener};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 /// Counts hints; listeners wait for the count to change, so a burst is one hint to them.
+///
+/// Not a `watch` channel: that one wakes its receivers in a random order, and a simulation must
+/// tell the same story every time.
 #[derive(Clone)]
-pub(crate) struct Hints(watch::Sender<u64>);
+pub(crate) struct Hints(Arc<Inner>);
+
+struct Inner {
+    count: AtomicU64,
+    changed: Notify,
+}
 
 impl Hints {
     pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(0))
+        Self(Arc::new(Inner { count: AtomicU64::new(0), changed: Notify::new() }))
     }
 
     pub(crate) fn give(&self) {
-        self.0.send_modify(|count| *count += 1);
+        self.0.count.fetch_add(1, Ordering::SeqCst);
+        self.0.changed.notify_waiters();
     }
 
     pub(crate) fn listen(&self) -> Listener {
-        Listener(self.0.subscribe())
+        Listener { seen: self.0.count.load(Ordering::SeqCst), inner: self.0.clone() }
     }
 }
 
 /// One listener.
-pub(crate) struct Listener(watch::Receiver<u64>);
+pub(crate) struct Listener {
+    inner: Arc<Inner>,
+    seen: u64,
+}
 
 impl WakeListener for Listener {
     fn hint(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            if self.0.changed().await.is_err() {
-                // The store is gone: no more hints.
-                std::future::pending::<()>().await;
+            loop {
+                // Enlisted before the count is read, so that no hint falls in between.
+                let changed = self.inner.changed.notified();
+                let count = self.inner.count.load(Ordering::SeqCst);
+                if count != self.seen {
+                    self.seen = count;
+                    return;
+                }
+                changed.await;
             }
         })
     }

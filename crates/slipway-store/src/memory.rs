@@ -13,22 +13,21 @@ use slipway_model::{
     operation::{Fields, NewOperation, Schedule},
     ports::{
         BoxFuture, Claim, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Lease,
-        Next, Peer, Storage, StoreError, StoreResult, WakeListener,
+        Next, Peer, Registration, Storage, StoreError, StoreResult, WakeListener,
     },
     preemption,
     state::Class,
     time::secs,
 };
-use tokio::sync::watch;
 
-use crate::rows::refuse_doubles;
+use crate::{hints::Hints, rows::refuse_doubles};
 
 /// Storage that forgets everything with the process.
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     bugs: Bugs,
     tables: Mutex<Tables>,
-    hints: watch::Sender<u64>,
+    hints: Hints,
 }
 
 #[derive(Default)]
@@ -39,6 +38,8 @@ struct Tables {
     /// an old row cannot make a new wake-up look seen.
     signals: BTreeMap<WaitKey, Signal>,
     replicas: BTreeMap<ReplicaId, Life>,
+    /// Engine time and our own clock at the latest heartbeat of anybody.
+    fleet_time: Option<(Timestamp, Timestamp)>,
     last_record: u64,
     last_signal: u64,
 }
@@ -52,13 +53,35 @@ struct Row {
     taken_from: Option<ReplicaId>,
 }
 
-struct Signal {
-    number: u64,
-    at: Timestamp,
+/// The whole content at one moment.
+pub struct Snapshot<'a> {
+    tables: &'a Tables,
+}
+
+impl Snapshot<'_> {
+    /// All operations with their ledgers.
+    pub fn operations(&self) -> impl Iterator<Item = (&Operation, &[StepRecord])> {
+        self.tables.operations.values().map(|row| (&row.operation, row.steps.as_slice()))
+    }
+
+    /// One operation.
+    pub fn operation(&self, id: OperationId) -> Option<&Operation> {
+        self.tables.operations.get(&id).map(|row| &row.operation)
+    }
+
+    /// Whether a replica is registered.
+    pub fn is_registered(&self, replica: &ReplicaId) -> bool {
+        self.tables.replicas.contains_key(replica)
+    }
 }
 
 struct Life {
     beat: u64,
+    at: Timestamp,
+}
+
+struct Signal {
+    number: u64,
     at: Timestamp,
 }
 
@@ -70,7 +93,12 @@ impl MemoryStore {
 
     /// The same with a known bug, for the simulation's own test.
     pub fn with_bugs(clock: Arc<dyn Clock>, bugs: Bugs) -> Self {
-        Self { clock, bugs, tables: Mutex::default(), hints: watch::Sender::new(0) }
+        Self { clock, bugs, tables: Mutex::default(), hints: Hints::new() }
+    }
+
+    /// Looks at everything at once; for the simulation's invariants.
+    pub fn inspect<R>(&self, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
+        look(&Snapshot { tables: &self.tables() })
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -79,7 +107,7 @@ impl MemoryStore {
     }
 
     fn give_hint(&self) {
-        self.hints.send_modify(|count| *count += 1);
+        self.hints.give();
     }
 
     fn take_leases(&self, tables: &mut Tables, from: &ReplicaId, now: Timestamp) -> usize {
@@ -123,6 +151,20 @@ impl Tables {
             .filter(|op| op.instance_id == of.instance_id && !op.state.is_finished())
     }
 
+    /// What a replica could claim of a class, now or later, in the order of time.
+    fn scheduled(&self, class: Class, request: &ClaimRequest) -> Vec<(Timestamp, OperationId)> {
+        let mut scheduled: Vec<_> = self
+            .operations
+            .values()
+            .map(|row| &row.operation)
+            .filter(|op| op.kind.class() == class && request.known.contains(&op.process))
+            .filter(|op| op.schedule.owner.as_ref().is_none_or(|owner| *owner == request.replica))
+            .filter_map(|op| Some((op.schedule.due_at?, op.id)))
+            .collect();
+        scheduled.sort_unstable();
+        scheduled
+    }
+
     fn wake(&mut self, key: &WaitKey, cause: &str, now: Timestamp) -> usize {
         self.last_signal += 1;
         let number = self.last_signal;
@@ -161,23 +203,26 @@ impl Tables {
 }
 
 impl Storage for MemoryStore {
-    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Timestamp>> {
+    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>> {
         Box::pin(async move {
             let mut tables = self.tables();
-            let now = tables.replicas.values().map(|life| life.at).max().max(Some(self.clock.wall()));
-            let now = now.unwrap_or_default();
-            tables.replicas.entry(replica.clone()).or_insert(Life { beat: 0, at: now });
-            Ok(now)
+            let wall = self.clock.wall();
+            let (latest, then) = tables.fleet_time.unwrap_or((wall, wall));
+            let gap = wall.since(then);
+            let at = tables.fleet_time.unwrap_or_default().0;
+            tables.replicas.entry(replica.clone()).or_insert(Life { beat: 0, at });
+            Ok(Registration { now: latest + gap, gap, has_peers: tables.replicas.len() > 1 })
         })
     }
 
     fn heartbeat<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<Heartbeat>> {
         Box::pin(async move {
             let mut tables = self.tables();
+            let wall = self.clock.wall();
             let alive = match tables.replicas.get_mut(replica) {
                 Some(life) => {
-                    life.beat += 1;
-                    life.at = now;
+                    *life = Life { beat: life.beat + 1, at: now };
+                    tables.fleet_time = Some((now, wall));
                     true
                 }
                 None => false,
@@ -186,9 +231,9 @@ impl Storage for MemoryStore {
                 .replicas
                 .iter()
                 .filter(|(id, _)| *id != replica)
-                .map(|(id, life)| Peer { id: id.clone(), beat: life.beat })
+                .map(|(id, life)| Peer { id: id.clone(), beat: life.beat, at: life.at })
                 .collect();
-            Ok(Heartbeat { alive, database_now: self.clock.wall(), peers })
+            Ok(Heartbeat { alive, database_now: wall, peers })
         })
     }
 
@@ -282,22 +327,9 @@ impl Storage for MemoryStore {
             }
             let mut claimed = Claimed::default();
             for want in &request.wants {
-                let mut due: Vec<_> = tables
-                    .operations
-                    .values()
-                    .map(|row| &row.operation)
-                    .filter(|op| op.kind.class() == want.class && request.known.contains(&op.process))
-                    .filter(|op| op.schedule.owner.as_ref().is_none_or(|owner| *owner == request.replica))
-                    .filter_map(|op| Some((op.schedule.due_at?, op.id)))
-                    .collect();
-                due.sort_unstable();
                 let mut room = want.limit;
-                for (due_at, id) in due {
-                    if due_at > request.now {
-                        claimed.next_due = Some(claimed.next_due.map_or(due_at, |at| at.min(due_at)));
-                        break;
-                    }
-                    if room == 0 {
+                for (due_at, id) in tables.scheduled(want.class, request) {
+                    if due_at > request.now || room == 0 {
                         break;
                     }
                     if self.bugs.has(KnownBug::TimerInPastNeverFires) && request.now.since(due_at) > secs(3) {
@@ -308,6 +340,12 @@ impl Storage for MemoryStore {
                         room -= 1;
                     }
                 }
+                // If more is due than there was room for, whoever frees a place asks again.
+                let left: Vec<_> =
+                    tables.scheduled(want.class, request).into_iter().map(|(due_at, _)| due_at).collect();
+                let more_is_due = room == 0 && left.first().is_some_and(|due_at| *due_at <= request.now);
+                let next = left.into_iter().find(|due_at| *due_at > request.now && !more_is_due);
+                claimed.next_due = [claimed.next_due, next].into_iter().flatten().min();
             }
             Ok(claimed)
         })
@@ -438,7 +476,7 @@ impl Storage for MemoryStore {
     }
 
     fn listen(&self) -> Box<dyn WakeListener> {
-        Box::new(Listener(self.hints.subscribe()))
+        Box::new(self.hints.listen())
     }
 }
 
@@ -579,17 +617,4 @@ fn refuse_if_finished(op: &Operation) -> StoreResult<()> {
         return Err(StoreError::Refused(format!("operation {} has already ended: {}", op.id, op.state)));
     }
     Ok(())
-}
-
-struct Listener(watch::Receiver<u64>);
-
-impl WakeListener for Listener {
-    fn hint(&mut self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            if self.0.changed().await.is_err() {
-                // The store is gone: no more hints.
-                std::future::pending::<()>().await;
-            }
-        })
-    }
 }

@@ -29,16 +29,16 @@ use slipway_model::{
     Action, Operation, OperationId, Record, ReplicaId, StepRecord, Timestamp, WaitKey,
     operation::{Fields, NewOperation},
     ports::{
-        BoxFuture, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Peer, Storage,
-        StoreError, StoreResult, WakeListener,
+        BoxFuture, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Peer,
+        Registration, Storage, StoreError, StoreResult, WakeListener,
     },
     state::Class,
     time::secs,
 };
-use sqlx::PgPool;
+use sqlx::{PgPool, Postgres, Transaction};
 
 use crate::{
-    error::{Fault, OpenError, store_error},
+    error::{Fault, OpenError, Tried, store_error},
     hints::Hints,
     secrets::Keyring,
 };
@@ -110,6 +110,22 @@ macro_rules! attempt {
     }};
 }
 
+/// Ends a transaction by its result. One that is merely dropped is rolled back when its connection
+/// is next used; until then its locks would hold up others, and a claim would pass over its rows.
+async fn finish<T>(tx: Transaction<'_, Postgres>, result: Tried<T>) -> Tried<T> {
+    match result {
+        Ok(answer) => {
+            tx.commit().await?;
+            Ok(answer)
+        }
+        Err(fault) => {
+            // The fault is what the caller must know; a connection that cannot roll back is closed.
+            tx.rollback().await.ok();
+            Err(fault)
+        }
+    }
+}
+
 impl PgStore {
     /// Connects, brings the schema up to date and checks the keys; refuses with one sentence, and
     /// without having written anything, where that cannot be right.
@@ -136,7 +152,7 @@ impl PgStore {
 }
 
 impl Storage for PgStore {
-    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Timestamp>> {
+    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>> {
         Box::pin(async move { attempt!(self, conn => replicas::register(conn, replica)) })
     }
 
@@ -195,8 +211,8 @@ impl Storage for PgStore {
 
     fn commit<'a>(&'a self, group: &'a [Commit]) -> BoxFuture<'a, StoreResult<Vec<CommitOutcome>>> {
         Box::pin(async move {
-            let (outcomes, ended) = attempt!(self, conn => commit::commit(conn, &self.keyring, group))?;
-            if ended {
+            let (outcomes, somebody) = attempt!(self, conn => commit::commit(conn, &self.keyring, group))?;
+            if somebody {
                 self.tell();
             }
             Ok(outcomes)

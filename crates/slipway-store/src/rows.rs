@@ -1,13 +1,13 @@
 //! Rows and the words of the model, for both databases: which column holds what.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Serialize, de::DeserializeOwned};
 use slipway_model::{
     Control, JsonText, Operation, OperationId, ReplicaId, StepRecord, Timestamp,
     operation::{Fields, Schedule},
-    ports::{Commit, Next, StoreError, StoreResult},
+    ports::{Commit, Next, Peer, Registration, StoreError, StoreResult},
     recorder::Record,
     state::OperationState,
 };
@@ -20,7 +20,7 @@ macro_rules! operation_columns {
     () => {
         "id, instance_id, kind, temporary, plan, process, state, description, finished_stages, skipped_steps, \
          last_error, ending, data, secrets, secrets_key, version, control_seq, cancel_request, pause_request, \
-         skip_request, budget_from, created_at, started_at, finished_at, updated_at, due_at, wait_on, wait_seen, \
+         skip_request, budget, budget_from, created_at, started_at, finished_at, updated_at, due_at, wait_on, wait_seen, \
          woken_by, taken_from, owner, fence, commits"
     };
 }
@@ -156,6 +156,7 @@ fn read_operation(row: &impl Cells, id: OperationId, keyring: &Keyring) -> Store
         secrets: secrets(row, id, keyring)?,
         version: counted(row.int("version")?)?,
         control: control(row)?,
+        budget: Duration::from_micros(counted(row.int("budget")?)?),
         budget_from: instant(row, "budget_from")?,
         created_at: Timestamp::from_micros(row.int("created_at")?),
         started_at: instant(row, "started_at")?,
@@ -302,4 +303,30 @@ pub(crate) fn refuse_doubles(commits: &[Commit]) -> StoreResult<()> {
         Some(twice) => Err(StoreError::Refused(format!("a group holds two commits of operation {}", twice.operation))),
         None => Ok(()),
     }
+}
+
+/// The answer to a registration, from the database's clock and what the latest heartbeat left.
+pub(crate) fn registration(
+    wall: i64,
+    engine_at: Option<i64>,
+    database_at: Option<i64>,
+    has_peers: bool,
+) -> Registration {
+    let (wall, latest, then) = (
+        Timestamp::from_micros(wall),
+        Timestamp::from_micros(engine_at.unwrap_or(wall)),
+        Timestamp::from_micros(database_at.unwrap_or(wall)),
+    );
+    let gap = wall.since(then);
+    Registration { now: latest + gap, gap, has_peers }
+}
+
+/// The other replicas.
+pub(crate) fn peers(rows: &[impl Cells]) -> StoreResult<Vec<Peer>> {
+    rows.iter()
+        .map(|row| {
+            let id = row.text("id")?.parse().map_err(unreadable)?;
+            Ok(Peer { id, beat: counted(row.int("beat")?)?, at: Timestamp::from_micros(row.int("at")?) })
+        })
+        .collect()
 }

@@ -19,8 +19,8 @@ use slipway_model::{
     Action, Operation, OperationId, Record, ReplicaId, StepRecord, Timestamp, WaitKey,
     operation::{Fields, NewOperation},
     ports::{
-        BoxFuture, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Peer, Storage,
-        StoreError, StoreResult, WakeListener,
+        BoxFuture, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Peer,
+        Registration, Storage, StoreError, StoreResult, WakeListener,
     },
     state::Class,
 };
@@ -87,7 +87,7 @@ impl SqliteStore {
 }
 
 impl Storage for SqliteStore {
-    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Timestamp>> {
+    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>> {
         Box::pin(async move { write!(self, tx => replicas::register(tx, replica, self.clock.wall())) })
     }
 
@@ -142,8 +142,8 @@ impl Storage for SqliteStore {
 
     fn commit<'a>(&'a self, group: &'a [Commit]) -> BoxFuture<'a, StoreResult<Vec<CommitOutcome>>> {
         Box::pin(async move {
-            let (outcomes, ended) = write!(self, tx => commit::commit(tx, &self.keyring, group))?;
-            if ended {
+            let (outcomes, somebody) = write!(self, tx => commit::commit(tx, &self.keyring, group))?;
+            if somebody {
                 self.hints.give();
             }
             Ok(outcomes)

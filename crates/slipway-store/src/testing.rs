@@ -1,5 +1,6 @@
 //! For tests and benchmarks only: a real PostgreSQL server, real time, and seeded chance.
 
+pub mod bare;
 mod server;
 mod world;
 

@@ -33,7 +33,12 @@ static ARROWS: &[Arrow] = &[
     arrow("slipway-dashboard", &["slipway-model", "slipway-clients"], &[]),
     arrow("slipway-server", SERVER, &[]),
     arrow("slipway-sim", &[], &[]),
-    arrow("slipway-sandbox", &["slipway-server", "slipway-sim"], &[ANY]),
+    // Beside the product as a whole, the sandbox judges and measures the engine and the stores alone.
+    arrow(
+        "slipway-sandbox",
+        &["slipway-server", "slipway-sim", "slipway-engine", "slipway-store", "slipway-model"],
+        &[ANY],
+    ),
     arrow("slipway", &["slipway-server", "slipway-sandbox", "slipway-clients"], &[]),
     arrow("xtask", &[], &[]),
 ];

@@ -5,6 +5,8 @@
 //! without harm. All instants are given by the caller; see [`Storage::register`] for whose clock
 //! they come from.
 
+use std::time::Duration;
+
 use super::BoxFuture;
 use crate::{
     action::{Action, Control},
@@ -66,6 +68,22 @@ pub struct Peer {
     /// Its count of heartbeats. Unchanged for the whole lease time, by the observer's own clock,
     /// means dead: no clocks are compared, so none has to be right.
     pub beat: u64,
+    /// Engine time of its latest heartbeat.
+    pub at: Timestamp,
+}
+
+/// Answer to a registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Registration {
+    /// Engine time: that of the latest heartbeat of anybody plus `gap`; at the very first, the
+    /// database's clock.
+    pub now: Timestamp,
+    /// How far the database's clock has gone on since that heartbeat (never less than nothing). A
+    /// large gap while others are registered is either a dead fleet or a jump of that clock; who
+    /// registers can tell by waiting for a heartbeat.
+    pub gap: Duration,
+    /// Others are registered; they may be dead.
+    pub has_peers: bool,
 }
 
 /// Answer to a heartbeat.
@@ -237,10 +255,10 @@ pub trait WakeListener: Send {
 
 /// The database.
 pub trait Storage: Send + Sync + 'static {
-    /// Enters a new replica and says what time it is: the database's clock, or the latest heartbeat
-    /// of any replica if that is later. The engine counts on from there with its monotonic clock,
-    /// so that no jump of a wall clock fires or stalls a timer.
-    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Timestamp>>;
+    /// Enters a new replica, if it is not there yet, and says what engine time it is. The engine
+    /// counts on from there with its monotonic clock. So a jump of the database's clock is gone
+    /// with the next heartbeat, and no jump of any wall clock fires or stalls a timer.
+    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>>;
 
     /// Says that a replica lives. One write, whatever the number of its leases.
     fn heartbeat<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<Heartbeat>>;

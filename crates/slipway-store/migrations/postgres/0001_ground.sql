@@ -26,6 +26,7 @@ CREATE TABLE operations (
     cancel_request  TEXT,
     pause_request   TEXT,
     skip_request    TEXT,
+    budget          BIGINT NOT NULL,
     budget_from     BIGINT,
     created_at      BIGINT NOT NULL,
     started_at      BIGINT,
@@ -99,6 +100,14 @@ CREATE TABLE replicas (
     id   TEXT COLLATE "C" PRIMARY KEY,
     beat BIGINT NOT NULL,
     at   BIGINT NOT NULL
+) WITH (fillfactor = 50);
+
+-- One row: engine time and the server's clock at the latest heartbeat of anybody. A jump of the clock
+-- is gone with the next heartbeat.
+CREATE TABLE fleet_time (
+    id          BIGINT PRIMARY KEY CHECK (id = 1),
+    engine_at   BIGINT NOT NULL,
+    database_at BIGINT NOT NULL
 ) WITH (fillfactor = 50);
 
 -- A known text under each key that was ever active: tells a wrong key from a right one at once.

@@ -23,6 +23,7 @@ CREATE TABLE operations (
     cancel_request  TEXT,
     pause_request   TEXT,
     skip_request    TEXT,
+    budget          INTEGER NOT NULL,
     budget_from     INTEGER,
     created_at      INTEGER NOT NULL,
     started_at      INTEGER,
@@ -87,6 +88,14 @@ CREATE TABLE replicas (
     id   TEXT NOT NULL PRIMARY KEY,
     beat INTEGER NOT NULL,
     at   INTEGER NOT NULL
+);
+
+-- One row: engine time and the machine's clock at the latest heartbeat of anybody. A jump of the clock
+-- is gone with the next heartbeat.
+CREATE TABLE fleet_time (
+    id          INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    engine_at   INTEGER NOT NULL,
+    database_at INTEGER NOT NULL
 );
 
 -- A known text under each key that was ever active: tells a wrong key from a right one at once.

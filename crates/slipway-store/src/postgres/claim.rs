@@ -14,14 +14,14 @@
 use std::collections::HashMap;
 
 use slipway_model::{
-    Operation, OperationId, OperationState, ReplicaId, StepRecord, Timestamp,
+    Operation, OperationId, ReplicaId, StepRecord, Timestamp,
     ports::{Claim, ClaimRequest, Claimed, Lease, Want},
 };
 use sqlx::{Connection, PgConnection, types::Uuid};
 
-use super::read;
+use super::{finish, read};
 use crate::{
-    claims::UNREADABLE_PAUSE,
+    claims::{UNREADABLE_PAUSE, wants_to_start},
     error::Tried,
     rows::{self, Cells, operation_columns},
     secrets::Keyring,
@@ -47,7 +47,9 @@ const MAY_START: &str = "
                 AND (NOT (o.kind = 'deprovision' AND NOT o.temporary), o.created_at, o.id)
                   < (NOT (p.kind = 'deprovision' AND NOT p.temporary), p.created_at, p.id)))";
 
-const SET_ASIDE: &str = "UPDATE operations SET due_at = $2 WHERE id = ANY($1)";
+/// Until another's end makes them due, or their budget ends.
+const SET_ASIDE: &str = "UPDATE operations SET due_at = budget_from + budget WHERE id = ANY($1)";
+const LEAVE_ALONE: &str = "UPDATE operations SET due_at = $2 WHERE id = ANY($1)";
 
 const TAKE: &str = "
     UPDATE operations o SET
@@ -80,8 +82,13 @@ struct Candidate {
 
 pub(super) async fn claim(conn: &mut PgConnection, keyring: &Keyring, request: &ClaimRequest) -> Tried<Claimed> {
     let mut tx = conn.begin().await?;
+    let claimed = claim_locked(&mut tx, keyring, request).await;
+    finish(tx, claimed).await
+}
+
+async fn claim_locked(conn: &mut PgConnection, keyring: &Keyring, request: &ClaimRequest) -> Tried<Claimed> {
     let me = request.replica.as_str();
-    if sqlx::query(ALIVE).bind(me).fetch_optional(&mut *tx).await?.is_none() {
+    if sqlx::query(ALIVE).bind(me).fetch_optional(&mut *conn).await?.is_none() {
         return Ok(Claimed::default());
     }
     let known: Vec<String> = request.known.iter().map(ToString::to_string).collect();
@@ -89,7 +96,7 @@ pub(super) async fn claim(conn: &mut PgConnection, keyring: &Keyring, request: &
     let mut claimed = Claimed::default();
     // Again, as long as some were set aside and left room for others.
     while wants.iter().any(|want| want.limit > 0) {
-        let round = round(&mut tx, keyring, request, &known, &wants).await?;
+        let round = round(conn, keyring, request, &known, &wants).await?;
         for claim in &round.claims {
             let class = claim.operation.kind.class();
             if let Some(want) = wants.iter_mut().find(|want| want.class == class && want.limit > 0) {
@@ -101,8 +108,9 @@ pub(super) async fn claim(conn: &mut PgConnection, keyring: &Keyring, request: &
             break;
         }
     }
-    claimed.next_due = next_due(&mut tx, request, &known, &wants).await?;
-    tx.commit().await?;
+    // Later rounds are of later times, so only the classes have to be brought together again.
+    claimed.claims.sort_by_key(|claim| wants.iter().position(|want| want.class == claim.operation.kind.class()));
+    claimed.next_due = next_due(conn, request, &known, &wants).await?;
     Ok(claimed)
 }
 
@@ -149,10 +157,10 @@ async fn round(
     }
     candidates.retain(|candidate| !damaged.contains(&candidate.operation.id.as_uuid()));
 
-    let (starting, blocked) = starting(conn, &candidates).await?;
+    let (starting, blocked) = starting(conn, &candidates, request.now).await?;
     candidates.retain(|candidate| !blocked.contains(&candidate.operation.id.as_uuid()));
-    set_aside(conn, &blocked, None).await?;
-    set_aside(conn, &damaged, Some(request.now + UNREADABLE_PAUSE)).await?;
+    set_aside(conn, &blocked).await?;
+    leave_alone(conn, &damaged, request.now + UNREADABLE_PAUSE).await?;
     take(conn, request, &candidates, &starting).await?;
 
     let claims = candidates.into_iter().map(|candidate| {
@@ -162,14 +170,10 @@ async fn round(
     Ok(Round { claims: claims.collect(), set_aside: blocked.len() + damaged.len() })
 }
 
-/// Which of the pending candidates start, and which are blocked. One that was asked to cancel or to
-/// hold is neither: its holder sees to that.
-async fn starting(conn: &mut PgConnection, candidates: &[Candidate]) -> Tried<(Vec<Uuid>, Vec<Uuid>)> {
-    let willing = |op: &&Operation| {
-        op.state == OperationState::Pending && op.control.cancel.is_none() && op.control.pause.is_none()
-    };
-    let pending: Vec<Uuid> =
-        candidates.iter().map(|c| &c.operation).filter(willing).map(|op| op.id.as_uuid()).collect();
+/// Which of the pending candidates start, and which are blocked.
+async fn starting(conn: &mut PgConnection, candidates: &[Candidate], now: Timestamp) -> Tried<(Vec<Uuid>, Vec<Uuid>)> {
+    let willing = candidates.iter().map(|candidate| &candidate.operation).filter(|op| wants_to_start(op, now));
+    let pending: Vec<Uuid> = willing.map(|op| op.id.as_uuid()).collect();
     if pending.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
@@ -178,10 +182,16 @@ async fn starting(conn: &mut PgConnection, candidates: &[Candidate]) -> Tried<(V
     Ok((may, blocked))
 }
 
-async fn set_aside(conn: &mut PgConnection, ids: &[Uuid], until: Option<Timestamp>) -> Tried<()> {
+async fn set_aside(conn: &mut PgConnection, ids: &[Uuid]) -> Tried<()> {
     if !ids.is_empty() {
-        let until = until.map(Timestamp::as_micros);
-        sqlx::query(SET_ASIDE).bind(ids).bind(until).execute(conn).await?;
+        sqlx::query(SET_ASIDE).bind(ids).execute(conn).await?;
+    }
+    Ok(())
+}
+
+async fn leave_alone(conn: &mut PgConnection, ids: &[Uuid], until: Timestamp) -> Tried<()> {
+    if !ids.is_empty() {
+        sqlx::query(LEAVE_ALONE).bind(ids).bind(until.as_micros()).execute(conn).await?;
     }
     Ok(())
 }

@@ -15,10 +15,12 @@
 //! the row and computes with its newest version, where the control number is higher than the one
 //! seen. If we are first, `act` finds a parked operation and makes it due.
 //!
-//! **No pending operation is forgotten.** Ends of one instance come one after the other by the
-//! instance's lock, so each asks "who is next?" with a view that knows all ends before it. The
-//! pending rows are locked when the question is asked, so the answer is about their newest versions;
-//! for claims see `claim`.
+//! **No pending operation is forgotten.** An end asks "who is next?" in a statement of its own, after
+//! its operation's row is written, and locks all pending rows of the instance, so the answer is about
+//! their newest versions. An operation that arrives meanwhile is either seen by that statement, or
+//! its insert waits for the row of the one that ends (`enqueue` locks all unfinished ones) and for
+//! the instance's lock, and is looked at when the end is known to all. The instance's lock also keeps
+//! two ends of one instance from waiting for each other's pending rows. For claims see `claim`.
 
 use std::collections::HashMap;
 
@@ -28,17 +30,16 @@ use slipway_model::{
 };
 use sqlx::{Connection, PgConnection, types::Uuid};
 
-use super::{actions::wake_locked, read};
+use super::{actions::wake_locked, finish, read};
 use crate::{
     claims::{Waiting, waiting_columns},
     error::{Fault, Tried},
-    rows::{
-        self, Cells, Standing, Verdict, counted, distinct_steps, json, judge, micros, no_operation, refuse_doubles,
-        signed,
-    },
+    rows::{self, Cells, Standing, Verdict, distinct_steps, json, judge, micros, no_operation, refuse_doubles, signed},
     secrets::Keyring,
 };
 
+/// `IN (...) IS TRUE` keeps the planner from making a join of it: as a subplan it is one hash table,
+/// as a join without figures it would be a loop in a loop.
 const WRITE: &str = "
 WITH written AS (
     UPDATE operations o SET
@@ -79,13 +80,13 @@ WITH written AS (
     WHERE o.id = c.id AND o.owner = c.replica AND o.fence = c.fence AND o.commits < c.number
         AND o.version = c.expected_version AND o.state NOT IN ('succeeded', 'failed', 'canceled')
         AND (c.end_from IS NULL OR o.state = ANY(string_to_array(c.end_from, ',')))
-    RETURNING o.id, o.version, o.control_seq, o.cancel_request, o.pause_request, o.skip_request, o.instance_id
+    RETURNING o.id, o.due_at, o.control_seq, o.cancel_request, o.pause_request, o.skip_request, o.instance_id
 ), ledger AS (
     INSERT INTO operation_steps (operation_id, seq, stage, step, status, attempts, first_run_at, first_failure_at,
         last_run_at, next_run_at, reason)
     SELECT l.* FROM unnest($21::uuid[], $22::bigint[], $23::text[], $24::text[], $25::text[], $26::bigint[],
         $27::bigint[], $28::bigint[], $29::bigint[], $30::bigint[], $31::text[]) AS l (operation_id)
-    WHERE l.operation_id IN (SELECT id FROM written)
+    WHERE (l.operation_id IN (SELECT id FROM written)) IS TRUE
     ON CONFLICT (operation_id, stage, step) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
         first_run_at = excluded.first_run_at, first_failure_at = excluded.first_failure_at,
         last_run_at = excluded.last_run_at, next_run_at = excluded.next_run_at, reason = excluded.reason
@@ -93,7 +94,7 @@ WITH written AS (
     INSERT INTO records (operation_id, at, kind)
     SELECT r.operation_id, r.at, r.kind
     FROM unnest($32::uuid[], $33::bigint[], $34::text[]) WITH ORDINALITY AS r (operation_id, at, kind, place)
-    WHERE r.operation_id IN (SELECT id FROM written)
+    WHERE (r.operation_id IN (SELECT id FROM written)) IS TRUE
     ORDER BY r.place
 )
 SELECT * FROM written";
@@ -259,9 +260,8 @@ impl<'a> Group<'a> {
             .bind(self.record_kinds);
         let mut written = HashMap::new();
         for row in query.fetch_all(conn).await? {
-            let version = counted(row.int("version")?)?;
-            let instance = row.text("instance_id")?;
-            written.insert(row.uuid("id")?, Written { version, control: Box::new(rows::control(&row)?), instance });
+            let (instance, due_at) = (row.text("instance_id")?, row.maybe_int("due_at")?);
+            written.insert(row.uuid("id")?, Written { due_at, control: Box::new(rows::control(&row)?), instance });
         }
         Ok(written)
     }
@@ -269,12 +269,21 @@ impl<'a> Group<'a> {
 
 /// What an operation became by its commit.
 struct Written {
-    version: u64,
+    due_at: Option<i64>,
     control: Box<Control>,
     instance: String,
 }
 
-/// The answers, and whether somebody may have become due by an end.
+/// Whether somebody is due at once by this group: behind an end, or because a wait would have slept
+/// over an event or a wish.
+fn somebody_is_due(commits: &[Commit], written: &HashMap<Uuid, Written>) -> bool {
+    commits.iter().any(|commit| {
+        let Some(written) = written.get(&commit.operation.as_uuid()) else { return false };
+        matches!(commit.next, Next::End { .. }) || written.due_at == Some(commit.at.as_micros())
+    })
+}
+
+/// The answers, and whether somebody is due at once.
 pub(super) async fn commit(
     conn: &mut PgConnection,
     keyring: &Keyring,
@@ -294,28 +303,40 @@ pub(super) async fn commit(
     }
     if ends.is_empty() && keys.is_empty() {
         let written = Group::of(commits).write(conn).await?;
-        return Ok((answer(conn, keyring, commits, written).await?, false));
+        let somebody = somebody_is_due(commits, &written);
+        return Ok((answer(conn, keyring, commits, written).await?, somebody));
     }
 
     let mut tx = conn.begin().await?;
+    let done = commit_locked(&mut tx, keyring, commits, &ends, &keys).await;
+    finish(tx, done).await
+}
+
+/// The same for a group in which somebody ends or waits on a key.
+async fn commit_locked(
+    conn: &mut PgConnection,
+    keyring: &Keyring,
+    commits: &[Commit],
+    ends: &[&Commit],
+    keys: &[&str],
+) -> Tried<(Vec<CommitOutcome>, bool)> {
     let ending: Vec<Uuid> = ends.iter().map(|commit| commit.operation.as_uuid()).collect();
     let end_keys: Vec<String> = ends.iter().map(|commit| WaitKey::operation(commit.operation).into()).collect();
-    sqlx::query(LOCK).bind(&ending).bind(&end_keys).bind(&keys).execute(&mut *tx).await?;
-    let written = Group::of(commits).write(&mut tx).await?;
+    sqlx::query(LOCK).bind(&ending).bind(&end_keys).bind(keys).execute(&mut *conn).await?;
+    let written = Group::of(commits).write(conn).await?;
     let ended: Vec<(&Commit, &str)> = ends
         .iter()
         .filter_map(|commit| Some((*commit, written.get(&commit.operation.as_uuid())?.instance.as_str())))
         .collect();
     if !ended.is_empty() {
-        wake_next_pending(&mut tx, &ended).await?;
+        wake_next_pending(conn, &ended).await?;
         for (commit, _) in &ended {
             let key = WaitKey::operation(commit.operation);
-            wake_locked(&mut tx, &[key.as_str()], &end_of(commit.operation), commit.at).await?;
+            wake_locked(conn, &[key.as_str()], &end_of(commit.operation), commit.at).await?;
         }
     }
-    let somebody = !ended.is_empty();
-    let outcomes = answer(&mut tx, keyring, commits, written).await?;
-    tx.commit().await?;
+    let somebody = somebody_is_due(commits, &written);
+    let outcomes = answer(conn, keyring, commits, written).await?;
     Ok((outcomes, somebody))
 }
 
@@ -352,13 +373,13 @@ async fn answer(
     };
     let mut outcomes = Vec::with_capacity(commits.len());
     for commit in commits {
-        if let Some(Written { version, control, .. }) = written.remove(&commit.operation.as_uuid()) {
-            outcomes.push(CommitOutcome::Committed { version, control });
+        if let Some(Written { control, .. }) = written.remove(&commit.operation.as_uuid()) {
+            outcomes.push(CommitOutcome::Committed { control });
             continue;
         }
         let op = present.iter().find(|op| op.id == commit.operation).ok_or_else(|| no_operation(commit.operation))?;
         outcomes.push(match judge(commit, &Standing::of(op))? {
-            Verdict::Already => CommitOutcome::Committed { version: op.version, control: Box::new(op.control.clone()) },
+            Verdict::Already => CommitOutcome::Committed { control: Box::new(op.control.clone()) },
             Verdict::Fenced => CommitOutcome::Fenced,
             Verdict::Conflict => CommitOutcome::Conflict(Box::new(op.clone())),
             // Nothing stands against it now, so somebody has changed the row in between.

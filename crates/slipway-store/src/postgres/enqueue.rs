@@ -13,6 +13,7 @@ use slipway_model::{
 use sqlx::{Connection, PgConnection};
 
 use super::actions::write_control;
+use super::finish;
 use crate::{
     error::Tried,
     rows::{self, json, micros, operation_columns, seal_secret, signed},
@@ -29,8 +30,9 @@ const UNFINISHED: &str = concat!(
 );
 const INSERT: &str = "
     INSERT INTO operations (id, instance_id, kind, class, temporary, plan, process, state, description,
-        finished_stages, skipped_steps, data, secrets, secrets_key, version, budget_from, created_at, updated_at, due_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17, $18)";
+        finished_stages, skipped_steps, data, secrets, secrets_key, version, budget, budget_from, created_at,
+        updated_at, due_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $19)";
 const RECORD: &str = "INSERT INTO records (operation_id, at, kind) VALUES ($1, $2, $3)";
 
 pub(super) async fn enqueue(
@@ -40,11 +42,21 @@ pub(super) async fn enqueue(
     now: Timestamp,
 ) -> Tried<Enqueued> {
     let mut tx = conn.begin().await?;
-    sqlx::query(LOCK_INSTANCE).bind(new.instance_id.as_str()).execute(&mut *tx).await?;
-    if let Some(row) = sqlx::query(BY_ID).bind(new.id.as_uuid()).fetch_optional(&mut *tx).await? {
+    let enqueued = enqueue_locked(&mut tx, keyring, new, now).await;
+    finish(tx, enqueued).await
+}
+
+async fn enqueue_locked(
+    conn: &mut PgConnection,
+    keyring: &Keyring,
+    new: &NewOperation,
+    now: Timestamp,
+) -> Tried<Enqueued> {
+    sqlx::query(LOCK_INSTANCE).bind(new.instance_id.as_str()).execute(&mut *conn).await?;
+    if let Some(row) = sqlx::query(BY_ID).bind(new.id.as_uuid()).fetch_optional(&mut *conn).await? {
         return Ok(Enqueued::Existing(rows::operation(&row, keyring)?));
     }
-    let found = sqlx::query(UNFINISHED).bind(new.instance_id.as_str()).fetch_all(&mut *tx).await?;
+    let found = sqlx::query(UNFINISHED).bind(new.instance_id.as_str()).fetch_all(&mut *conn).await?;
     let unfinished: Vec<Operation> =
         found.iter().map(|row| rows::operation(row, keyring)).collect::<StoreResult<_>>()?;
     let (kind, temporary) = (new.kind, new.temporary);
@@ -53,13 +65,12 @@ pub(super) async fn enqueue(
     }
     for mut victim in unfinished.into_iter().filter(|op| preemption::cancels(kind, temporary, op)) {
         let entry = preemption::cancel(&mut victim, new.id, now);
-        write_control(&mut tx, &victim, None).await?;
-        record(&mut tx, victim.id, now, &entry).await?;
+        write_control(conn, &victim, None).await?;
+        record(conn, victim.id, now, &entry).await?;
     }
     let operation = new.clone().accepted(now);
-    insert(&mut tx, keyring, &operation).await?;
-    record(&mut tx, operation.id, now, &RecordKind::Accepted { by: new.by.clone() }).await?;
-    tx.commit().await?;
+    insert(conn, keyring, &operation).await?;
+    record(conn, operation.id, now, &RecordKind::Accepted { by: new.by.clone() }).await?;
     Ok(Enqueued::New(operation))
 }
 
@@ -83,6 +94,7 @@ async fn insert(conn: &mut PgConnection, keyring: &Keyring, op: &Operation) -> T
         .bind(sealed)
         .bind(key)
         .bind(signed(op.version))
+        .bind(i64::try_from(op.budget.as_micros()).unwrap_or(i64::MAX))
         .bind(micros(op.budget_from))
         .bind(op.created_at.as_micros())
         .bind(micros(op.schedule.due_at))

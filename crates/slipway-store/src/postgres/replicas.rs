@@ -8,27 +8,37 @@
 
 use slipway_model::{
     OperationId, ReplicaId, Timestamp,
-    ports::{Heartbeat, Peer},
+    ports::{Heartbeat, Registration},
 };
 use sqlx::{Connection, PgConnection, types::Uuid};
 
+use super::finish;
 use crate::{
     error::Tried,
-    rows::{Cells, counted, signed, unreadable},
+    rows::{Cells, counted, peers, registration, signed},
 };
 
-/// The server's clock, or the latest heartbeat if that is later.
+/// Enters a replica; answers the server's clock, and what the latest heartbeat of anybody left.
 const REGISTER: &str = "
-    WITH present AS (
-        SELECT greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, max(at)) AS now FROM replicas
-    ), entered AS (
-        INSERT INTO replicas (id, beat, at) SELECT $1, 0, now FROM present ON CONFLICT (id) DO NOTHING
+    WITH entered AS (
+        INSERT INTO replicas (id, beat, at)
+        VALUES ($1, 0, coalesce((SELECT engine_at FROM fleet_time), 0)) ON CONFLICT (id) DO NOTHING
     )
-    SELECT now FROM present";
+    SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS wall,
+        (SELECT engine_at FROM fleet_time) AS engine_at, (SELECT database_at FROM fleet_time) AS database_at,
+        EXISTS (SELECT 1 FROM replicas WHERE id <> $1) AS has_peers";
 
-const BEAT: &str = "UPDATE replicas SET beat = beat + 1, at = $2 WHERE id = $1";
-const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-const PEERS: &str = "SELECT id, beat FROM replicas WHERE id <> $1 ORDER BY id";
+const BEAT: &str = "
+    WITH present AS (
+        SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS wall
+    ), beaten AS (
+        UPDATE replicas SET beat = beat + 1, at = $2 WHERE id = $1 RETURNING id
+    ), noted AS (
+        INSERT INTO fleet_time (id, engine_at, database_at) SELECT 1, $2, wall FROM beaten, present
+        ON CONFLICT (id) DO UPDATE SET engine_at = excluded.engine_at, database_at = excluded.database_at
+    )
+    SELECT wall, EXISTS (SELECT 1 FROM beaten) AS alive FROM present";
+const PEERS: &str = "SELECT id, beat, at FROM replicas WHERE id <> $1 ORDER BY id";
 
 const REMOVE: &str = "DELETE FROM replicas WHERE id = $1 AND ($2::bigint IS NULL OR beat = $2)";
 
@@ -48,20 +58,21 @@ const SURRENDER: &str = "
     FROM unnest($2::uuid[], $3::bigint[]) AS lease (id, fence)
     WHERE o.id = lease.id AND o.fence = lease.fence AND o.owner = $1 AND o.due_at IS NULL";
 
-pub(super) async fn register(conn: &mut PgConnection, replica: &ReplicaId) -> Tried<Timestamp> {
-    let now: i64 = sqlx::query_scalar(REGISTER).bind(replica.as_str()).fetch_one(conn).await?;
-    Ok(Timestamp::from_micros(now))
+pub(super) async fn register(conn: &mut PgConnection, replica: &ReplicaId) -> Tried<Registration> {
+    let row = sqlx::query(REGISTER).bind(replica.as_str()).fetch_one(conn).await?;
+    Ok(registration(
+        row.int("wall")?,
+        row.maybe_int("engine_at")?,
+        row.maybe_int("database_at")?,
+        row.flag("has_peers")?,
+    ))
 }
 
 pub(super) async fn heartbeat(conn: &mut PgConnection, replica: &ReplicaId, now: Timestamp) -> Tried<Heartbeat> {
-    let beaten = sqlx::query(BEAT).bind(replica.as_str()).bind(now.as_micros()).execute(&mut *conn).await?;
-    let database_now: i64 = sqlx::query_scalar(NOW).fetch_one(&mut *conn).await?;
-    let mut peers = Vec::new();
-    for row in sqlx::query(PEERS).bind(replica.as_str()).fetch_all(conn).await? {
-        let id = row.text("id")?.parse().map_err(unreadable)?;
-        peers.push(Peer { id, beat: counted(row.int("beat")?)? });
-    }
-    Ok(Heartbeat { alive: beaten.rows_affected() > 0, database_now: Timestamp::from_micros(database_now), peers })
+    let beaten = sqlx::query(BEAT).bind(replica.as_str()).bind(now.as_micros()).fetch_one(&mut *conn).await?;
+    let rows = sqlx::query(PEERS).bind(replica.as_str()).fetch_all(conn).await?;
+    let database_now = Timestamp::from_micros(beaten.int("wall")?);
+    Ok(Heartbeat { alive: beaten.flag("alive")?, database_now, peers: peers(&rows)? })
 }
 
 /// Removes a replica and frees its operations: without condition, or (`None` otherwise) if its
@@ -73,12 +84,21 @@ pub(super) async fn give_up(
     now: Timestamp,
 ) -> Tried<Option<usize>> {
     let mut tx = conn.begin().await?;
+    let freed = remove_and_free(&mut tx, replica, beat, now).await;
+    finish(tx, freed).await
+}
+
+async fn remove_and_free(
+    conn: &mut PgConnection,
+    replica: &ReplicaId,
+    beat: Option<u64>,
+    now: Timestamp,
+) -> Tried<Option<usize>> {
     let remove = sqlx::query(REMOVE).bind(replica.as_str()).bind(beat.map(signed));
-    if remove.execute(&mut *tx).await?.rows_affected() == 0 && beat.is_some() {
+    if remove.execute(&mut *conn).await?.rows_affected() == 0 && beat.is_some() {
         return Ok(None);
     }
-    let freed = sqlx::query(FREE).bind(replica.as_str()).bind(now.as_micros()).execute(&mut *tx).await?;
-    tx.commit().await?;
+    let freed = sqlx::query(FREE).bind(replica.as_str()).bind(now.as_micros()).execute(conn).await?;
     Ok(Some(usize::try_from(freed.rows_affected()).unwrap_or(usize::MAX)))
 }
 

@@ -1,7 +1,7 @@
 //! Claiming due operations.
 
 use slipway_model::{
-    Operation, OperationState, Timestamp,
+    Operation, Timestamp,
     ports::{Claim, ClaimRequest, Claimed, Lease, Want},
 };
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
@@ -77,7 +77,7 @@ pub(super) async fn claim(conn: &mut SqliteConnection, keyring: &Keyring, reques
     Ok(claimed)
 }
 
-/// Takes one operation, or sets it aside: a blocked one until another's end makes it due, one that
+/// Takes one operation, or sets it aside: a blocked one until another's end makes it due or its budget ends, one that
 /// cannot be read for a minute, so that it neither holds up the others nor is forgotten.
 async fn claim_one(
     conn: &mut SqliteConnection,
@@ -97,10 +97,9 @@ async fn claim_one(
         Err(other) => return Err(other),
     };
     let op = &claim.operation;
-    // One that was asked to cancel or to hold neither starts nor is blocked: its holder sees to that.
-    let willing = op.state == OperationState::Pending && op.control.cancel.is_none() && op.control.pause.is_none();
+    let willing = claims::wants_to_start(op, request.now);
     if willing && !sqlx::query(MAY_START).bind(id).fetch_one(&mut *conn).await?.flag("may")? {
-        sqlx::query(SET_ASIDE).bind(id).bind(None::<i64>).execute(conn).await?;
+        sqlx::query(SET_ASIDE).bind(id).bind(rows::micros(op.deadline())).execute(conn).await?;
         return Ok(None);
     }
     claims::take(&mut claim.operation, request, willing);

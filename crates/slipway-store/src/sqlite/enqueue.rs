@@ -24,8 +24,9 @@ const UNFINISHED: &str = concat!(
 );
 const INSERT: &str = "
     INSERT INTO operations (id, instance_id, kind, class, temporary, plan, process, state, description,
-        finished_stages, skipped_steps, data, secrets, secrets_key, version, budget_from, created_at, updated_at, due_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17, ?18)";
+        finished_stages, skipped_steps, data, secrets, secrets_key, version, budget, budget_from, created_at,
+        updated_at, due_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19)";
 const RECORD: &str = "INSERT INTO records (operation_id, at, kind) VALUES (?1, ?2, ?3)";
 
 pub(super) async fn enqueue(
@@ -75,6 +76,7 @@ async fn insert(conn: &mut SqliteConnection, keyring: &Keyring, op: &Operation) 
         .bind(sealed)
         .bind(key)
         .bind(signed(op.version))
+        .bind(i64::try_from(op.budget.as_micros()).unwrap_or(i64::MAX))
         .bind(micros(op.budget_from))
         .bind(op.created_at.as_micros())
         .bind(micros(op.schedule.due_at))

@@ -2,19 +2,26 @@
 
 use slipway_model::{
     OperationId, ReplicaId, Timestamp,
-    ports::{Heartbeat, Peer},
+    ports::{Heartbeat, Registration},
 };
 use sqlx::SqliteConnection;
 
 use crate::{
     error::Tried,
-    rows::{Cells, counted, signed, unreadable},
+    rows::{Cells, counted, peers, registration, signed},
 };
 
-const LATEST: &str = "SELECT max(at) AS at FROM replicas";
-const REGISTER: &str = "INSERT INTO replicas (id, beat, at) VALUES (?1, 0, ?2) ON CONFLICT (id) DO NOTHING";
+const ENTER: &str = "
+    INSERT INTO replicas (id, beat, at)
+    VALUES (?1, 0, coalesce((SELECT engine_at FROM fleet_time), 0)) ON CONFLICT (id) DO NOTHING";
+const FLEET: &str = "
+    SELECT (SELECT engine_at FROM fleet_time) AS engine_at, (SELECT database_at FROM fleet_time) AS database_at,
+        EXISTS (SELECT 1 FROM replicas WHERE id <> ?1) AS has_peers";
+const NOTE: &str = "
+    INSERT INTO fleet_time (id, engine_at, database_at) VALUES (1, ?1, ?2)
+    ON CONFLICT (id) DO UPDATE SET engine_at = excluded.engine_at, database_at = excluded.database_at";
 const BEAT: &str = "UPDATE replicas SET beat = beat + 1, at = ?2 WHERE id = ?1";
-const PEERS: &str = "SELECT id, beat FROM replicas WHERE id <> ?1 ORDER BY id";
+const PEERS: &str = "SELECT id, beat, at FROM replicas WHERE id <> ?1 ORDER BY id";
 const REMOVE: &str = "DELETE FROM replicas WHERE id = ?1 AND (?2 IS NULL OR beat = ?2)";
 
 /// A lease ends: the next holder gets a higher fence, and a running step runs again at once.
@@ -29,11 +36,11 @@ const SURRENDER: &str = "
     UPDATE operations SET owner = NULL, fence = fence + 1, commits = 0, due_at = ?4
     WHERE id = ?2 AND fence = ?3 AND owner = ?1 AND due_at IS NULL";
 
-pub(super) async fn register(conn: &mut SqliteConnection, replica: &ReplicaId, wall: Timestamp) -> Tried<Timestamp> {
-    let latest = sqlx::query(LATEST).fetch_one(&mut *conn).await?.maybe_int("at")?;
-    let now = wall.as_micros().max(latest.unwrap_or(i64::MIN));
-    sqlx::query(REGISTER).bind(replica.as_str()).bind(now).execute(conn).await?;
-    Ok(Timestamp::from_micros(now))
+pub(super) async fn register(conn: &mut SqliteConnection, replica: &ReplicaId, wall: Timestamp) -> Tried<Registration> {
+    sqlx::query(ENTER).bind(replica.as_str()).execute(&mut *conn).await?;
+    let row = sqlx::query(FLEET).bind(replica.as_str()).fetch_one(conn).await?;
+    let (engine_at, database_at) = (row.maybe_int("engine_at")?, row.maybe_int("database_at")?);
+    Ok(registration(wall.as_micros(), engine_at, database_at, row.flag("has_peers")?))
 }
 
 pub(super) async fn heartbeat(
@@ -43,12 +50,12 @@ pub(super) async fn heartbeat(
     wall: Timestamp,
 ) -> Tried<Heartbeat> {
     let beaten = sqlx::query(BEAT).bind(replica.as_str()).bind(now.as_micros()).execute(&mut *conn).await?;
-    let mut peers = Vec::new();
-    for row in sqlx::query(PEERS).bind(replica.as_str()).fetch_all(conn).await? {
-        let id = row.text("id")?.parse().map_err(unreadable)?;
-        peers.push(Peer { id, beat: counted(row.int("beat")?)? });
+    let alive = beaten.rows_affected() > 0;
+    if alive {
+        sqlx::query(NOTE).bind(now.as_micros()).bind(wall.as_micros()).execute(&mut *conn).await?;
     }
-    Ok(Heartbeat { alive: beaten.rows_affected() > 0, database_now: wall, peers })
+    let rows = sqlx::query(PEERS).bind(replica.as_str()).fetch_all(conn).await?;
+    Ok(Heartbeat { alive, database_now: wall, peers: peers(&rows)? })
 }
 
 /// Removes a replica and frees its operations: without condition, or if its heartbeat count is

@@ -17,12 +17,14 @@ pub struct RealClock {
 
 impl RealClock {
     /// A clock that counts from now.
+    #[expect(clippy::disallowed_methods, reason = "this is the port, for tests")]
     pub fn start() -> Self {
         Self { start: Instant::now() }
     }
 }
 
 impl Clock for RealClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the port, for tests")]
     fn wall(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::default() + since
@@ -32,6 +34,7 @@ impl Clock for RealClock {
         self.start.elapsed()
     }
 
+    #[expect(clippy::disallowed_methods, reason = "this is the port, for tests")]
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(duration))
     }

@@ -1,0 +1,5 @@
+//! Benchmarks. Each prints JSON and compares within one run: figures of two runs, let alone of two
+//! machines, are not comparable.
+
+pub mod engine;
+pub mod measure;

@@ -1,0 +1,61 @@
+//! What a durable step costs, what a wait costs, and how fast a dead replica's work moves again.
+//!
+//! The engine is compared, in one run and on the same database, with two bare loops that write the
+//! same rows through the driver alone: one transaction per step, and one per group.
+
+mod bare;
+mod databases;
+mod steps;
+mod takeover;
+mod throughput;
+mod waiting;
+
+use std::path::Path;
+
+pub use databases::Kind;
+pub use takeover::{Takeover, replica};
+pub use throughput::Throughput;
+pub use waiting::Waiting;
+
+/// How much to do.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How long each bare loop runs; the engine gets as many steps as the better one made.
+    pub seconds: f64,
+    /// Operations that wait.
+    pub waiting: usize,
+    /// Operations in the takeover.
+    pub takeover: usize,
+}
+
+/// Everything, in the order it was measured.
+#[derive(Debug, serde::Serialize)]
+pub struct Report {
+    /// Durable steps, by database and operations in flight.
+    pub throughput: Vec<Throughput>,
+    /// Ten thousand waiting operations, by database.
+    pub waiting: Vec<Waiting>,
+    /// `kill -9` of one of two processes that share PostgreSQL.
+    pub takeover: Takeover,
+}
+
+/// Measures everything. `program` is this very program; the takeover starts it twice more.
+pub async fn run(options: &Options, program: &Path, say: &dyn Fn(&str)) -> Result<Report, String> {
+    say("starting a PostgreSQL server of our own");
+    let server = databases::Server::start()?;
+    let mut throughput = Vec::new();
+    for kind in [Kind::Postgres, Kind::Sqlite] {
+        for in_flight in [1, 16, 64] {
+            say(&format!("{kind}: durable steps with {in_flight} in flight"));
+            throughput.push(throughput::measure(&server, kind, in_flight, options.seconds).await?);
+        }
+    }
+    let mut waiting = Vec::new();
+    for kind in [Kind::Postgres, Kind::Sqlite] {
+        say(&format!("{kind}: {} waiting operations", options.waiting));
+        waiting.push(waiting::measure(&server, kind, options.waiting).await?);
+    }
+    say("kill -9 of one of two processes that share PostgreSQL");
+    let takeover = takeover::measure(&server, program, options.takeover).await?;
+    Ok(Report { throughput, waiting, takeover })
+}

@@ -1,0 +1,115 @@
+//! Fresh databases for the figures.
+
+use std::{fmt, path::Path, sync::Arc};
+
+use slipway_engine::{SystemClock, SystemRandom};
+use slipway_model::{
+    OperationId,
+    ports::{Clock, Storage},
+};
+use slipway_store::{
+    Keyring, PgOptions, PgStore, SqliteStore,
+    testing::{Postgres, bare::Bare},
+};
+
+use super::steps::operation;
+
+/// Which database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A real server with `fsync` and `synchronous_commit` on.
+    Postgres,
+    /// A file in WAL mode with `synchronous=FULL`.
+    Sqlite,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Postgres => "PostgreSQL",
+            Self::Sqlite => "SQLite",
+        })
+    }
+}
+
+/// Where fresh databases come from.
+pub(super) struct Server {
+    postgres: Postgres,
+    folder: tempfile::TempDir,
+}
+
+/// One fresh database.
+pub(super) struct Database {
+    /// The store on it.
+    pub(super) store: Arc<dyn Storage>,
+    /// Its address: a URL, or a file.
+    pub(super) address: String,
+    kind: Kind,
+}
+
+impl Server {
+    pub(super) fn start() -> Result<Self, String> {
+        let folder = tempfile::tempdir().map_err(|error| format!("no folder for SQLite files: {error}"))?;
+        Ok(Self { postgres: Postgres::start()?, folder })
+    }
+
+    pub(super) async fn fresh(&self, kind: Kind) -> Result<Database, String> {
+        let address = match kind {
+            Kind::Postgres => self.postgres.fresh_database().await.map_err(|error| error.to_string())?,
+            Kind::Sqlite => {
+                let count = std::fs::read_dir(self.folder.path()).map_or(0, Iterator::count);
+                self.folder.path().join(format!("bench-{count}.db")).display().to_string()
+            }
+        };
+        Ok(Database { store: open(kind, &address).await?, address, kind })
+    }
+}
+
+impl Database {
+    /// The same database without store.
+    pub(super) async fn bare(&self) -> Result<Bare, String> {
+        let bare = match self.kind {
+            Kind::Postgres => Bare::postgres(&self.address).await,
+            Kind::Sqlite => Bare::sqlite(Path::new(&self.address)).await,
+        };
+        bare.map_err(|error| error.to_string())
+    }
+
+    /// Accepts operations, several at a time.
+    pub(super) async fn fill(&self, count: usize, process: &'static str) -> Result<(), String> {
+        let (clock, random) = (SystemClock::default(), SystemRandom::default());
+        let mut running = tokio::task::JoinSet::new();
+        for _ in 0..count {
+            if running.len() >= 8
+                && let Some(ended) = running.join_next().await
+            {
+                ended.map_err(|error| error.to_string())??;
+            }
+            let new = operation(OperationId::draw(&clock, &random), process)?;
+            let (store, now) = (self.store.clone(), clock.wall());
+            running.spawn(async move { store.enqueue(new, now).await.map(|_| ()).map_err(|error| error.to_string()) });
+        }
+        while let Some(ended) = running.join_next().await {
+            ended.map_err(|error| error.to_string())??;
+        }
+        Ok(())
+    }
+}
+
+/// Opens a store with a throw-away key.
+pub(super) async fn open(kind: Kind, address: &str) -> Result<Arc<dyn Storage>, String> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let key = ("bench".to_owned(), "07".repeat(32).into());
+    let keyring = Keyring::new([key], "bench", Arc::new(SystemRandom::default())).map_err(|error| error.to_string())?;
+    Ok(match kind {
+        Kind::Postgres => {
+            let store = PgStore::open(address, keyring, PgOptions::default(), clock).await;
+            Arc::new(store.map_err(|error| error.to_string())?)
+        }
+        Kind::Sqlite => {
+            let store = SqliteStore::open(Path::new(address), keyring, clock).await;
+            Arc::new(store.map_err(|error| error.to_string())?)
+        }
+    })
+}

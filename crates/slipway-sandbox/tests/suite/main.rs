@@ -1,0 +1,3 @@
+//! Everything that is judged from outside the parts.
+
+mod engine_sim;
