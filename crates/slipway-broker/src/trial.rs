@@ -1,12 +1,10 @@
 //! Runs a few rows on simulated time against the simulators, for the tests inside the step files.
 
-mod wire;
-
 use std::{sync::Arc, time::Duration};
 
 use slipway_engine::{
     Engine, EngineConfig, Parts, ProcessTable, RecordingTransport, Registry, Row,
-    simulated::{SeededRandom, SimulatedClock},
+    simulated::{SeededRandom, SimulatedClock, SimulatedWire},
 };
 use slipway_model::{
     JsonText, LastError, NewOperation, Operation, OperationId, OperationState, OperationType, ProcessKey, StepRecord,
@@ -15,7 +13,6 @@ use slipway_model::{
     time::{hours, millis},
 };
 use slipway_store::MemoryStore;
-use wire::Wire;
 
 use crate::domain::{Addresses, Broker, Data, Systems};
 
@@ -55,7 +52,11 @@ impl Trial {
         let clock: Arc<dyn Clock> = Arc::new(SimulatedClock::default());
         let (name, version, kind, budget) = ("trial", 1, OperationType::Update, hours(24));
         let table = ProcessTable { name, version, kind, budget, rows: self.rows, finalizers: &[] };
-        let wire = RecordingTransport::new(Wire::to(self.sim, clock.clone()), clock.clone());
+        let wire = SimulatedWire::new(clock.clone(), move |system, request| {
+            let sim = self.sim.clone();
+            Box::pin(async move { sim.exchange(system, request).await.map_err(|broken| broken.to_string()) })
+        });
+        let wire = RecordingTransport::new(wire, clock.clone());
         let addresses = Addresses { hello: "http://hello".parse().expect("address") };
         let engine = Engine::start(Parts {
             store: Arc::new(MemoryStore::new(clock.clone())),

@@ -131,15 +131,22 @@ impl<D: Domain> Engine<D> {
 
     /// Stops in good order: takes nothing new, lets running steps end within the grace, gives all
     /// operations back so that another replica goes on at once.
-    pub async fn stop(self) {
+    pub async fn stop(mut self) {
         self.stopping.cancel();
-        if self.task.await.is_err() {
+        if (&mut self.task).await.is_err() {
             tracing::error!("the engine broke while stopping; its operations are taken over by others");
         }
     }
 
     /// Ends as a crash would, at once, wherever it stands.
     pub fn abort(self) {
+        drop(self);
+    }
+}
+
+impl<D: Domain> Drop for Engine<D> {
+    /// A task whose handle is dropped goes on by itself; an engine that nobody holds must not.
+    fn drop(&mut self) {
         self.task.abort();
     }
 }

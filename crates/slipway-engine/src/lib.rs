@@ -17,12 +17,15 @@ pub mod events;
 mod hold;
 mod housekeeping;
 mod life;
+pub mod matrix;
 pub mod memory;
 pub mod outcome;
 pub mod plan;
 pub mod process;
 pub mod recording;
 mod runner;
+#[cfg(test)]
+mod sample;
 pub mod settle;
 pub mod simulated;
 pub mod step;

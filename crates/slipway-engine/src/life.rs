@@ -243,7 +243,9 @@ mod tests {
     fn a_peer_is_given_up_only_when_its_heartbeat_stood_still_for_the_whole_lease() {
         let mut peers = Peers::default();
         let id: ReplicaId = "r-1".parse().expect("id");
-        let mut look = |beat, at| peers.observe(vec![Peer { id: id.clone(), beat }], secs(at), secs(3)).len();
+        let mut look = |beat, at| {
+            peers.observe(vec![Peer { id: id.clone(), beat, at: Timestamp::default() }], secs(at), secs(3)).len()
+        };
         assert_eq!(look(5, 10), 0, "first sight");
         assert_eq!(look(5, 12), 0, "still for 2 s");
         assert_eq!(look(6, 13), 0, "it lives");

@@ -130,3 +130,134 @@ fn timed_out(budget: Duration) -> Move {
         Some(LastError { message, reason: Reason::KebTimeout, component: Component::Keb, step: String::new() }),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use slipway_model::{
+        OperationType, Request, StepStatus,
+        action::SkipRequest,
+        time::{hours, mins, secs},
+    };
+
+    use super::*;
+    use crate::{
+        process::row,
+        sample::{A, B, BEGIN, C, Sample, UNFIT, op, operation, table},
+    };
+
+    static ROWS: &[Row<Sample>] = &[row("one", 1, &A), row("two", 1, &B), row("one", 1, &UNFIT)];
+    static FINALIZERS: &[Row<Sample>] = &[row("last", 1, &C)];
+
+    /// The move for an operation that a case has changed, its cursor and its ledger, this long after its begin.
+    fn moved(change: impl FnOnce(&mut Operation), cursor: usize, steps: &[StepRecord], after: Duration) -> Move {
+        let process = Process::of(&table(ROWS, FINALIZERS), &[]).expect("a right table");
+        let mut operation = operation();
+        change(&mut operation);
+        let (op, now) = (op(&operation), BEGIN + after);
+        let is_disabled = |step: &str| step == "B" && op.plan == "without b";
+        let (op, operation) = (&op, &operation);
+        next_move(&Situation { process: &process, operation, op, steps, cursor, is_disabled: &is_disabled, now })
+    }
+
+    fn request(by: &str) -> Request {
+        Request { by: by.to_owned(), why: "because".to_owned(), at: BEGIN, preempted_by: None }
+    }
+
+    fn ending() -> Ending {
+        Ending { state: OperationState::Failed, description: "it does not work".to_owned() }
+    }
+
+    #[test]
+    fn rows_run_in_order_and_finished_stages_are_passed_over() {
+        for (finished, cursor, wanted) in [
+            (vec![], 0, Move::Run(0)),
+            (vec![], 1, Move::Run(1)),
+            (vec!["two"], 0, Move::Run(0)),
+            (vec!["two"], 1, Move::Settle(2, Settled::NotApplicable)),
+            (vec!["one"], 0, Move::Run(1)),
+        ] {
+            let finished: Vec<_> = finished.into_iter().map(str::to_owned).collect();
+            let seen = moved(|op| op.fields.finished_stages.clone_from(&finished), cursor, &[], secs(1));
+            assert_eq!(seen, wanted, "finished {finished:?}, cursor {cursor}");
+        }
+    }
+
+    #[test]
+    fn behind_the_last_row_the_operation_has_succeeded() {
+        let Move::Decide(ending, None) = moved(|_| (), 3, &[], secs(1)) else { panic!("a verdict") };
+        assert_eq!((ending.state, ending.description.as_str()), (OperationState::Succeeded, "Processing finished"));
+    }
+
+    #[test]
+    fn a_step_that_is_switched_off_or_skipped_by_an_operator_does_not_run() {
+        let off = moved(|op| op.plan = "without b".to_owned(), 1, &[], secs(1));
+        assert_eq!(off, Move::Settle(1, Settled::Disabled));
+        let skip = |op: &mut Operation| {
+            op.control.skip = Some(SkipRequest { step: "A".to_owned(), request: request("ann") });
+        };
+        assert_eq!(moved(skip, 0, &[], secs(1)), Move::Settle(0, Settled::SkippedByOperator));
+        assert_eq!(moved(skip, 1, &[], secs(1)), Move::Run(1), "it was asked for another step");
+    }
+
+    #[test]
+    fn a_cancel_goes_before_the_budget_the_budget_before_a_pause_and_a_pause_before_work() {
+        let late = hours(1);
+        let all = |op: &mut Operation| {
+            op.control.cancel = Some(request("ann"));
+            op.control.pause = Some(request("bob"));
+        };
+        let Move::Decide(ending, None) = moved(all, 0, &[], late) else { panic!("a verdict") };
+        assert_eq!(
+            (ending.state, ending.description.as_str()),
+            (OperationState::Canceled, "operation canceled by ann: because")
+        );
+
+        let paused = |op: &mut Operation| op.control.pause = Some(request("bob"));
+        let Move::Decide(ending, Some(error)) = moved(paused, 0, &[], late) else { panic!("a verdict") };
+        assert_eq!((ending.state, error.reason), (OperationState::Failed, Reason::KebTimeout));
+        assert_eq!(error.message, "operation has reached the time limit: 1h");
+        assert_eq!(moved(paused, 0, &[], late - secs(1)), Move::Hold);
+    }
+
+    #[test]
+    fn a_canceled_provisioning_has_failed_and_says_why() {
+        let cancel = |op: &mut Operation| {
+            op.kind = OperationType::Provision;
+            op.control.cancel = Some(request("ann"));
+        };
+        let Move::Decide(ending, Some(error)) = moved(cancel, 0, &[], secs(1)) else {
+            panic!("a verdict with a reason")
+        };
+        assert_eq!((ending.state, error.message), (OperationState::Failed, ending.description));
+    }
+
+    #[test]
+    fn a_verdict_stands_whatever_is_asked_for_later_and_finalizers_follow() {
+        let decided = |op: &mut Operation| {
+            op.fields.ending = Some(ending());
+            op.control.cancel = Some(request("ann"));
+            op.control.pause = Some(request("bob"));
+        };
+        assert_eq!(moved(decided, 0, &[], hours(2)), Move::Run(0), "the finalizer");
+        assert_eq!(moved(decided, 1, &[], hours(2)), Move::End(ending()));
+    }
+
+    #[test]
+    fn what_never_began_has_nothing_to_finalize() {
+        let pending = |op: &mut Operation| {
+            op.state = OperationState::Pending;
+            op.fields.ending = Some(ending());
+        };
+        assert_eq!(moved(pending, 0, &[], secs(1)), Move::End(ending()));
+    }
+
+    #[test]
+    fn a_finalizer_is_given_up_when_its_own_time_is_over() {
+        let decided = |op: &mut Operation| op.fields.ending = Some(ending());
+        let mut ledger = StepRecord::new(3, "last", "C", StepStatus::Retrying);
+        ledger.first_run_at = Some(BEGIN + secs(10));
+        let after = |time| moved(decided, 0, std::slice::from_ref(&ledger), time);
+        assert_eq!(after(mins(5)), Move::Run(0));
+        assert_eq!(after(mins(5) + secs(10)), Move::Settle(0, Settled::GivenUp));
+    }
+}

@@ -75,6 +75,7 @@ impl<D: Domain> Process<D> {
         for new in extra {
             insert(&key, &mut rows, *new)?;
         }
+        check_order(&key, &rows)?;
         check_names(&key, rows.iter().chain(table.finalizers))?;
         check_budgets(&key, table, &rows)?;
         let stages: BTreeSet<_> = rows.iter().map(|row| row.stage).collect();
@@ -93,8 +94,8 @@ impl<D: Domain> Process<D> {
     }
 }
 
-/// Puts a row behind those of its stage that are not heavier; in a stage of several parts, into
-/// the first part that has a heavier or equal row, else at the end of the last.
+/// Puts a row before the first heavier one of its stage, in whichever part that stands, else at the
+/// end of the last part.
 fn insert<D: Domain>(key: &ProcessKey, rows: &mut Vec<Row<D>>, new: Row<D>) -> Result<(), TableError> {
     let of_stage = |row: &Row<D>| row.stage == new.stage;
     let heavier = rows.iter().position(|row| of_stage(row) && row.weight > new.weight);
@@ -229,5 +230,90 @@ impl<D: Domain> Registry<D> {
     /// Whether configuration switched this step off.
     pub fn is_disabled(&self, step: &str) -> bool {
         self.disabled.contains(step)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{A, B, C, D, STUBBORN, Sample, names, table};
+
+    fn refused(rows: &'static [Row<Sample>], finalizers: &'static [Row<Sample>], extra: &[Row<Sample>]) -> String {
+        match Process::of(&table(rows, finalizers), extra) {
+            Ok(_) => panic!("the table should be refused"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn tables_that_cannot_be_run_are_refused_with_what_is_wrong() {
+        static EMPTY: &[Row<Sample>] = &[];
+        static WEIGHTLESS: &[Row<Sample>] = &[row("a", 0, &A)];
+        static UNSORTED: &[Row<Sample>] = &[row("a", 2, &A), row("a", 1, &B)];
+        static TWICE: &[Row<Sample>] = &[row("a", 1, &A), row("b", 1, &B), row("a", 1, &A)];
+        static GOOD: &[Row<Sample>] = &[row("a", 1, &A)];
+        static SLOW: &[Row<Sample>] = &[row("a", 1, &STUBBORN)];
+        for (rows, finalizers, problem) in [
+            (EMPTY, EMPTY, "it has no rows"),
+            (WEIGHTLESS, EMPTY, "step A has weight 0; weights begin at 1"),
+            (UNSORTED, EMPTY, "step A stands before B but weighs more"),
+            (TWICE, EMPTY, "step A stands twice in stage a"),
+            (SLOW, EMPTY, "step Stubborn gives up after 2h; at most 1h is allowed here"),
+            (GOOD, UNSORTED, "step A stands before B but weighs more"),
+            (GOOD, SLOW, "step Stubborn gives up after 2h; at most 1h is allowed here"),
+        ] {
+            assert_eq!(refused(rows, finalizers, &[]), format!("process table sample@1: {problem}"));
+        }
+        static OTHER: &[Row<Sample>] = &[row("a", 1, &B)];
+        assert!(refused(GOOD, OTHER, &[]).ends_with("stage a is both a finalizer and an ordinary stage"));
+    }
+
+    #[test]
+    fn in_a_deprovisioning_no_step_may_hold_up_the_rest_for_more_than_five_minutes() {
+        static ROWS: &[Row<Sample>] = &[row("a", 1, &STUBBORN)];
+        let table = ProcessTable { kind: OperationType::Deprovision, ..table(ROWS, &[]) };
+        let Err(error) = Process::of(&table, &[]) else { panic!("refused") };
+        assert!(error.to_string().ends_with("at most 5m is allowed here"), "{error}");
+    }
+
+    #[test]
+    fn the_weights_of_two_stages_have_nothing_to_do_with_each_other() {
+        static ROWS: &[Row<Sample>] = &[row("a", 9, &A), row("b", 1, &B), row("a", 1, &C)];
+        assert_eq!(names(&Process::of(&table(ROWS, &[]), &[]).expect("a right table")), ["A", "B", "C"]);
+    }
+
+    #[test]
+    fn a_row_of_the_deployment_goes_behind_those_of_its_stage_that_are_not_heavier() {
+        static ROWS: &[Row<Sample>] = &[row("a", 2, &A), row("a", 4, &B), row("b", 1, &C)];
+        for (weight, wanted) in [
+            (1, ["D", "A", "B", "C"]),
+            (2, ["A", "D", "B", "C"]),
+            (3, ["A", "D", "B", "C"]),
+            (4, ["A", "B", "D", "C"]),
+            (9, ["A", "B", "D", "C"]),
+        ] {
+            let process = Process::of(&table(ROWS, &[]), &[row("a", weight, &D)]).expect("a right table");
+            assert_eq!(names(&process), wanted, "weight {weight}");
+        }
+        assert!(refused(ROWS, &[], &[row("c", 1, &D)]).ends_with("there is no stage c to put step D into"));
+        assert!(refused(ROWS, &[], &[row("a", 1, &A)]).ends_with("step A stands twice in stage a"));
+        assert!(refused(ROWS, &[], &[row("a", 0, &D)]).ends_with("step D has weight 0; weights begin at 1"));
+    }
+
+    #[test]
+    fn a_stage_of_several_parts_ends_with_its_last_row() {
+        static ROWS: &[Row<Sample>] = &[row("a", 1, &A), row("b", 1, &B), row("a", 1, &C)];
+        let closes: Vec<_> = (0..3).map(|index| Process::closes_stage(ROWS, index)).collect();
+        assert_eq!(closes, [false, true, true]);
+    }
+
+    #[test]
+    fn a_registry_refuses_the_same_table_twice_and_unknown_steps_to_switch_off() {
+        static ROWS: &[Row<Sample>] = &[row("a", 1, &A)];
+        let registry = || Registry::default().with(&table(ROWS, &[])).expect("a right table");
+        assert!(registry().with(&table(ROWS, &[])).is_err());
+        assert!(registry().with(&ProcessTable { version: 2, ..table(ROWS, &[]) }).is_ok());
+        assert_eq!(registry().without_steps(["a".to_owned()]).err().as_deref(), Some("there is no step a to disable"));
+        assert!(registry().without_steps(["A".to_owned()]).is_ok_and(|registry| registry.is_disabled("A")));
     }
 }

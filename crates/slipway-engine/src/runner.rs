@@ -279,6 +279,16 @@ impl<'p, D: Domain> Run<'p, D> {
         });
     }
 
+    /// A step that was given up before its stage started over, and has worked now, is complete;
+    /// unless it was given up in another stage too.
+    fn note_done(&mut self, step: &'static str) {
+        let hold = &mut self.ctx.hold;
+        let is_noted = hold.operation.fields.skipped_steps.iter().any(|name| name == step);
+        if is_noted && !hold.steps.iter().any(|row| row.step == step && row.status == StepStatus::Skipped) {
+            hold.change(move |fields: &mut Fields, _| fields.skipped_steps.retain(|name| name != step));
+        }
+    }
+
     /// The row is settled. Behind the last row of a stage the stage is finished for good.
     fn advance(&mut self, index: usize, life: &Life<D>) {
         let rows = self.rows();
@@ -397,6 +407,8 @@ impl<'p, D: Domain> Run<'p, D> {
         self.ctx.hold.put_step(effect.ledger);
         if effect.is_skipped {
             self.note_skipped(row.step.name());
+        } else if effect.after == After::NextRow {
+            self.note_done(row.step.name());
         }
         match effect.after {
             After::NextRow => {

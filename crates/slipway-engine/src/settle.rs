@@ -147,3 +147,148 @@ pub fn settle(attempt: Attempt, result: StepResult) -> Effect {
     };
     Effect { ledger, record, is_skipped: status == StepStatus::Skipped, after }
 }
+
+#[cfg(test)]
+mod tests {
+    use slipway_model::{
+        Reason,
+        time::{hours, millis, mins, secs},
+    };
+
+    use super::*;
+    use crate::{outcome::StepError, sample::BEGIN};
+
+    const NOW: Timestamp = BEGIN;
+
+    fn attempt() -> Attempt {
+        Attempt {
+            ledger: begin(None, 3, "stage", "Step", NOW - secs(1)),
+            component: Component::Avs,
+            now: NOW,
+            took: millis(7),
+            is_finalizer: false,
+            deadline: Some(NOW + hours(1)),
+            park_memory_max: secs(60),
+        }
+    }
+
+    fn wait(at_latest: Duration) -> StepResult {
+        StepResult::Wait { on: Some("gate/1".parse().expect("key")), at_latest, reason: "waiting".to_owned() }
+    }
+
+    fn retry(after: Duration) -> StepResult {
+        StepResult::Retry { after, reason: "status 500".to_owned() }
+    }
+
+    fn fail() -> StepResult {
+        StepResult::Fail { error: StepError::new(Reason::HttpStatusCode, "it does not work", "status 403") }
+    }
+
+    fn finish(state: OperationState) -> StepResult {
+        StepResult::Finish { state, description: "enough".to_owned() }
+    }
+
+    #[test]
+    fn every_outcome_has_its_status_its_word_and_what_follows() {
+        let skip = StepResult::Skip { reason: "not needed".to_owned() };
+        for (result, status, word, reason) in [
+            (StepResult::Done, StepStatus::Done, Outcome::Done, None),
+            (wait(secs(5)), StepStatus::Running, Outcome::Wait, Some("waiting")),
+            (retry(secs(5)), StepStatus::Retrying, Outcome::Retry, Some("status 500")),
+            (skip, StepStatus::Skipped, Outcome::Skip, Some("not needed")),
+            (fail(), StepStatus::Failed, Outcome::Fail, Some("status 403")),
+            (finish(OperationState::Succeeded), StepStatus::Done, Outcome::Finish, Some("enough")),
+        ] {
+            let effect = settle(attempt(), result);
+            assert_eq!(effect.ledger.status, status);
+            assert_eq!(effect.ledger.reason.as_deref(), reason);
+            assert_eq!(effect.is_skipped, status == StepStatus::Skipped);
+            assert_eq!(effect.ledger.next_run_at.is_some(), !status.is_settled());
+            let RecordKind::Attempt { outcome, attempt, took_us, until, .. } = &effect.record else {
+                panic!("an attempt")
+            };
+            assert_eq!((*outcome, *attempt, *took_us), (word, 1, 7000));
+            assert_eq!(*until, effect.ledger.next_run_at);
+            let parks = matches!(effect.after, After::Park { .. });
+            assert_eq!(parks, !status.is_settled(), "{word:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_blames_the_step_and_its_component_unless_it_names_another() {
+        let After::Decide(ending, Some(error)) = settle(attempt(), fail()).after else { panic!("a verdict") };
+        assert_eq!((ending.state, ending.description.as_str()), (OperationState::Failed, "it does not work"));
+        assert_eq!(
+            (error.step.as_str(), error.component, error.message.as_str()),
+            ("Step", Component::Avs, "status 403")
+        );
+        let inner = StepError::internal("gardener says no").blamed_on(Component::Provisioner);
+        let After::Decide(_, Some(error)) = settle(attempt(), StepResult::Fail { error: inner }).after else {
+            panic!("a verdict")
+        };
+        assert_eq!(error.component, Component::Provisioner);
+    }
+
+    #[test]
+    fn only_a_failed_finish_leaves_an_error_on_record() {
+        for (state, has_error) in
+            [(OperationState::Succeeded, false), (OperationState::Canceled, false), (OperationState::Failed, true)]
+        {
+            let After::Decide(ending, error) = settle(attempt(), finish(state)).after else { panic!("a verdict") };
+            assert_eq!((ending.state, error.is_some()), (state, has_error));
+        }
+    }
+
+    #[test]
+    fn a_finalizer_cannot_change_the_verdict() {
+        let finalizer = || Attempt { is_finalizer: true, ..attempt() };
+        let failed = settle(finalizer(), fail());
+        assert_eq!(
+            (failed.ledger.status, failed.after, failed.is_skipped),
+            (StepStatus::Skipped, After::NextRow, true)
+        );
+        let finished = settle(finalizer(), finish(OperationState::Succeeded));
+        assert_eq!((finished.ledger.status, finished.after), (StepStatus::Done, After::NextRow));
+    }
+
+    #[test]
+    fn a_short_wait_keeps_lease_and_memory_and_none_goes_beyond_the_budget() {
+        for (wish, due, keeps) in [
+            (secs(60), secs(60), true),
+            (secs(61), secs(61), false),
+            (hours(3), hours(1), false),
+            (Duration::ZERO, Duration::ZERO, true),
+        ] {
+            for result in [wait(wish), retry(wish)] {
+                let After::Park { due_at, keep_lease, .. } = settle(attempt(), result).after else { panic!("a wait") };
+                assert_eq!((due_at, keep_lease), (NOW + due, keeps), "{wish:?}");
+            }
+        }
+        let overdue = Attempt { deadline: Some(NOW - mins(1)), ..attempt() };
+        let After::Park { due_at, .. } = settle(overdue, wait(secs(5))).after else { panic!("a wait") };
+        assert_eq!(due_at, NOW, "a spent budget is looked at now, not in the past");
+    }
+
+    #[test]
+    fn errors_are_counted_from_the_first_until_a_good_answer() {
+        let first = settle(attempt(), retry(secs(5))).ledger;
+        assert_eq!(first.first_failure_at, Some(NOW));
+        let again = begin(Some(&first), 3, "stage", "Step", NOW + secs(5));
+        let later = Attempt { ledger: again, now: NOW + secs(6), ..attempt() };
+        let second = settle(later, retry(secs(5))).ledger;
+        assert_eq!((second.first_failure_at, second.attempts), (Some(NOW), 2), "the clock goes on");
+        let good = Attempt { ledger: begin(Some(&second), 3, "stage", "Step", NOW + secs(11)), ..attempt() };
+        let waiting = settle(good, wait(secs(5))).ledger;
+        assert_eq!(waiting.first_failure_at, None, "an answer came");
+        assert_eq!(waiting.first_run_at, first.first_run_at, "the wait goes on");
+    }
+
+    #[test]
+    fn a_settled_step_that_runs_again_begins_a_new_series_and_keeps_its_place() {
+        let done = settle(attempt(), StepResult::Done).ledger;
+        let again = begin(Some(&done), 9, "stage", "Step", NOW + mins(1));
+        assert_eq!((again.seq, again.attempts, again.status), (3, 2, StepStatus::Running));
+        assert_eq!((again.first_run_at, again.first_failure_at), (Some(NOW + mins(1)), None));
+        assert_eq!(again.next_run_at, None);
+    }
+}

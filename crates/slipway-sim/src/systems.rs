@@ -1,8 +1,14 @@
 //! The simulated systems: one row each.
 
-use std::io;
+use std::{fmt, io};
 
-use axum::Router;
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+};
+use bytes::Bytes;
+use http::{Request, Response};
+use tower::ServiceExt;
 
 use crate::{dial::Dial, listening::Listening};
 
@@ -45,5 +51,72 @@ impl Systems {
             all.push((system.name, Listening::start((system.router)(self)).await?));
         }
         Ok(all)
+    }
+
+    /// One exchange with the system of this name without a socket in between: the same service, no
+    /// network.
+    pub async fn exchange(&self, system: &str, request: Request<Bytes>) -> Result<Response<Bytes>, Broken> {
+        let system = SYSTEMS.iter().find(|row| row.name == system).ok_or(Broken("there is no such system"))?;
+        let answer = (system.router)(self).oneshot(request.map(Body::from)).await;
+        let (head, body) = answer.map_err(|never| match never {})?.into_parts();
+        match to_bytes(body, usize::MAX).await {
+            Ok(body) => Ok(Response::from_parts(head, body)),
+            Err(_) => Err(Broken("the connection broke in the middle of the answer")),
+        }
+    }
+}
+
+/// An exchange without an answer, or with half of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken(&'static str);
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::dial::Fault;
+
+    fn request() -> Request<Bytes> {
+        Request::get("/no/such/path").body(Bytes::new()).expect("request")
+    }
+
+    #[test]
+    fn every_system_has_a_name_of_its_own_and_says_what_it_stands_for() {
+        assert_eq!(SYSTEMS.iter().map(|system| system.name).collect::<BTreeSet<_>>().len(), SYSTEMS.len());
+        assert!(SYSTEMS.iter().all(|system| !system.about.is_empty()));
+    }
+
+    #[tokio::test]
+    async fn every_system_refuses_what_it_does_not_know_and_breaks_at_will() {
+        let systems = Systems::default();
+        for system in SYSTEMS {
+            let answer = systems.exchange(system.name, request()).await.expect("an answer");
+            assert!(
+                answer.status().is_client_error() && answer.status() != 404,
+                "{}: {}",
+                system.name,
+                answer.status()
+            );
+            (system.dial)(&systems).next(Fault::Status(503));
+            assert_eq!(systems.exchange(system.name, request()).await.expect("an answer").status(), 503);
+            assert_eq!((system.dial)(&systems).clear(), 0, "the fault is used up");
+        }
+        assert!(systems.exchange("nobody", request()).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn every_system_listens_on_a_socket_of_its_own() {
+        let sockets = Systems::default().listen().await.expect("free ports");
+        let urls: BTreeSet<_> = sockets.iter().map(|(_, socket)| socket.url()).collect();
+        assert_eq!(urls.len(), SYSTEMS.len());
     }
 }

@@ -240,3 +240,80 @@ fn check(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{dial::Fault, systems::Systems};
+
+    async fn send(hello: &Hello, line: &str, body: &str) -> (u16, String) {
+        let (method, path) = line.split_once(' ').expect("method and path");
+        let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, "application/json");
+        if !body.is_empty() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let request = request.body(Bytes::from(body.to_owned())).expect("request");
+        match (Systems { hello: hello.clone() }).exchange("hello", request).await {
+            Ok(answer) => (answer.status().as_u16(), String::from_utf8(answer.body().to_vec()).expect("text")),
+            Err(broken) => (0, broken.to_string()),
+        }
+    }
+
+    #[tokio::test]
+    async fn wrong_requests_are_refused_and_remembered() {
+        let hello = Hello::default();
+        let wrong = [
+            ("GET /greeting/ann", ""),
+            ("POST /greetings/ann", ""),
+            ("GET /greetings/ann?loud=1", ""),
+            ("GET /greetings/ann", "{}"),
+            ("PUT /reports/1", r#"{"override": "k", "value": "v"}"#),
+            ("PUT /reports/1", r#"{"override": ""}"#),
+            ("PUT /reports/1", "[]"),
+        ];
+        for (line, body) in wrong {
+            assert_eq!(send(&hello, line, body).await.0, 400, "{line} {body}");
+        }
+        assert_eq!(hello.complaints().len(), wrong.len());
+        assert!(hello.reports().is_empty() && hello.greeted("ann") == 0);
+    }
+
+    #[tokio::test]
+    async fn a_report_is_kept_once_counted_and_read() {
+        let hello = Hello::default();
+        hello.read_by(Reader::Person);
+        let mut reads = hello.reads();
+        let (put, body) = ("PUT /reports/1", r#"{"override": "k"}"#);
+        assert_eq!(send(&hello, put, body).await.0, 201);
+        assert_eq!(send(&hello, put, body).await.0, 200);
+        assert_eq!(send(&hello, put, r#"{"override": "other"}"#).await.0, 409);
+        assert_eq!(send(&hello, "GET /reports/1", "").await.1, r#"{"override":"k","read":false}"#);
+        assert_eq!(send(&hello, "POST /reports/1/read", "").await.0, 204);
+        assert_eq!(reads.try_recv().as_deref(), Ok("1"));
+        assert_eq!(send(&hello, "GET /reports/1", "").await.1, r#"{"override":"k","read":true}"#);
+        assert_eq!(send(&hello, "GET /reports/2", "").await.0, 404);
+        assert_eq!(hello.reports()[0].writes, 2);
+        assert_eq!(hello.complaints().len(), 1, "the other content under the same id");
+    }
+
+    #[tokio::test]
+    async fn each_fault_strikes_once_with_or_without_the_effect() {
+        let hello = Hello::default();
+        let broken = (0, "the connection broke in the middle of the answer".to_owned());
+        let good = (200, r#"{"greeting":"Hello, ann!"}"#.to_owned());
+        for (fault, seen, greeted) in [
+            (Fault::Status(500), (500, String::new()), 0),
+            (Fault::Busy { retry_after: 7 }, (429, String::new()), 0),
+            (Fault::DropAfterEffect, broken.clone(), 1),
+            (Fault::HalfBody, broken.clone(), 1),
+            (Fault::WrongJson, (200, r#"{"unexpected":[]}"#.to_owned()), 1),
+            (Fault::Delay(std::time::Duration::from_millis(1)), good.clone(), 1),
+        ] {
+            let before = hello.greeted("ann");
+            hello.dial().next(fault.clone());
+            assert_eq!(send(&hello, "GET /greetings/ann", "").await, seen, "{fault:?}");
+            assert_eq!(hello.greeted("ann") - before, greeted, "{fault:?}");
+            assert_eq!(send(&hello, "GET /greetings/ann", "").await, good, "{fault:?}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The clients over real sockets.
+
+mod transport;
