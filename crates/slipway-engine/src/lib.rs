@@ -8,6 +8,7 @@
 //! It knows no SQL and no HTTP, reads no clock and draws no random number except through the ports
 //! of `slipway-model`; so the very same code runs under simulated time.
 
+mod attempt;
 mod committer;
 pub mod config;
 pub mod context;

@@ -1,29 +1,28 @@
 //! Runs one claimed operation until it parks, ends, or the lease does.
 
 use std::{
-    panic::AssertUnwindSafe,
-    sync::{Arc, atomic::AtomicBool, atomic::Ordering},
+    sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
-use futures::FutureExt;
 use slipway_model::{
     Component, Ending, KnownBug, LastError, OperationId, OperationState, Reason, RecordKind, StepRecord, StepStatus,
     operation::Fields,
     ports::{Claim, Commit, CommitOutcome, Next},
     recorder::Outcome,
-    time::{millis, secs},
+    time::secs,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    context::{Interrupt, StepCtx},
+    attempt::attempt,
+    context::StepCtx,
     events::Event,
     hold::{Hold, Saved},
     life::Life,
     memory::StageMemory,
-    outcome::{StepError, StepResult},
+    outcome::StepResult,
     plan::{Move, Settled, Situation, next_move},
     process::{Process, Row},
     recording::CurrentRun,
@@ -504,55 +503,5 @@ impl<'p, D: Domain> Run<'p, D> {
             reason,
             calls,
         });
-    }
-}
-
-/// One guarded run of a step: a panic fails it, an overrun is tried again, and none means that the
-/// lease is lost.
-async fn attempt<D: Domain>(
-    ctx: &mut StepCtx<D>,
-    life: &Arc<Life<D>>,
-    row: Row<D>,
-    run: &Arc<CurrentRun>,
-) -> Option<StepResult> {
-    let (interrupted, cancel, saving) = (ctx.interrupted.clone(), ctx.cancel.clone(), ctx.saving.clone());
-    let clock = life.shared.clock.clone();
-    let limit = row.step.deadline();
-    let result = {
-        let work = run.scope(AssertUnwindSafe(row.step.run(ctx)).catch_unwind());
-        tokio::pin!(work);
-        let mut deadline = clock.sleep(limit);
-        loop {
-            tokio::select! {
-                biased;
-                result = &mut work => break Some(result),
-                () = interrupted.notified() => break None,
-                () = &mut deadline => {
-                    if !saving.load(Ordering::Relaxed) {
-                        cancel.cancel();
-                        let reason = format!("the step did not end within {}", slipway_model::time::spell(limit));
-                        break Some(Ok(StepResult::Retry { after: secs(5), reason }));
-                    }
-                    deadline = clock.sleep(millis(20));
-                }
-            }
-        }
-    };
-    match result {
-        Some(Ok(result)) => Some(result),
-        Some(Err(panic)) => {
-            let said = panic.downcast_ref::<&str>().map(ToString::to_string);
-            let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-            tracing::error!(operation = %ctx.op().id, step = row.step.name(), panic = said, "a step panicked");
-            let error = StepError::new(Reason::KebInternal, "internal error", "recovered from panic");
-            Some(StepResult::Fail { error: error.blamed_on(Component::Keb) })
-        }
-        None => match ctx.interrupt {
-            Some(Interrupt::Conflict) => Some(StepResult::Retry {
-                after: secs(1),
-                reason: "the operation is being changed by others".to_owned(),
-            }),
-            Some(Interrupt::LeaseLost) | None => None,
-        },
     }
 }

@@ -1,4 +1,5 @@
-//! The product in a box: simulations under simulated time, and what judges and measures them.
+//! The product in a box: what `slipway up` starts, simulations under simulated time, and benchmarks.
 
+pub mod bench;
 pub mod engine_sim;
 pub mod world;

@@ -15,3 +15,4 @@ pub use config::{ConfigError, Settings, Sources};
 pub use server::{News, Server, StartError};
 pub use signals::Signals;
 pub use slipway_engine::{Status, SystemClock};
+pub use slipway_model::ports::Clock;

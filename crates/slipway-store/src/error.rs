@@ -201,3 +201,33 @@ fn sqlite_code(error: &sqlx::Error) -> Option<i32> {
     db.try_downcast_ref::<sqlx::sqlite::SqliteError>()?;
     db.code()?.parse::<i32>().ok().map(|code| code & 0xff)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqlx::{Connection, Executor, SqliteConnection};
+
+    #[tokio::test]
+    async fn a_full_disk_is_temporary_and_a_broken_rule_is_not() {
+        let mut conn = SqliteConnection::connect("sqlite::memory:").await.expect("opens");
+        conn.execute("PRAGMA max_page_count = 5; CREATE TABLE t (x UNIQUE)").await.expect("fits");
+        let full = conn.execute("INSERT INTO t VALUES (zeroblob(100000))").await.expect_err("does not fit");
+        let error = store_error(&full);
+        assert!(error.is_temporary() && error.to_string().contains("the disk is full"), "{error}");
+        let opening = OpenError::sqlite(&full, "s.db").to_string();
+        assert_eq!(opening, "the disk of the database at s.db is full; make room and start again");
+        conn.execute("INSERT INTO t VALUES (1)").await.expect("fits");
+        let twice = conn.execute("INSERT INTO t VALUES (1)").await.expect_err("not unique");
+        assert!(matches!(store_error(&twice), StoreError::Refused(_)));
+    }
+
+    #[test]
+    fn a_lost_connection_is_temporary() {
+        let cut = sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into());
+        for error in [cut, sqlx::Error::PoolTimedOut, sqlx::Error::PoolClosed, sqlx::Error::WorkerCrashed] {
+            assert!(store_error(&error).is_temporary(), "{error}");
+        }
+        assert!(!Fault::TooSlow.is_race() && StoreError::from(Fault::TooSlow).is_temporary());
+        assert!(matches!(store_error(&sqlx::Error::RowNotFound), StoreError::Unreadable(_)));
+    }
+}

@@ -20,7 +20,10 @@ use slipway_model::{
     time::secs,
 };
 
-use crate::{hints::Hints, rows::refuse_doubles};
+use crate::{
+    hints::{Hints, News},
+    rows::refuse_doubles,
+};
 
 /// Storage that forgets everything with the process.
 pub struct MemoryStore {
@@ -579,9 +582,6 @@ impl MemoryStore {
                 if unseen_event {
                     row.woken_by = Some("an event during the last look".to_owned());
                 }
-                if unseen_wish || unseen_event {
-                    self.give_hint();
-                }
                 if !keep_lease {
                     schedule.owner = None;
                 }
@@ -600,6 +600,9 @@ impl MemoryStore {
             }
         }
         let control = Box::new(op.control.clone());
+        if News::of(commit, op.schedule.due_at) == News::DueAtOnce {
+            self.give_hint();
+        }
         for (at, kind) in &commit.records {
             tables.record(commit.operation, *at, kind.clone());
         }

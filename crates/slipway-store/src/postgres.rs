@@ -18,6 +18,7 @@ mod actions;
 mod claim;
 mod commit;
 mod enqueue;
+mod group;
 mod listen;
 mod open;
 mod read;
@@ -35,11 +36,11 @@ use slipway_model::{
     state::Class,
     time::secs,
 };
-use sqlx::{PgPool, Postgres, Transaction};
+use sqlx::{Connection, PgPool};
 
 use crate::{
-    error::{Fault, OpenError, Tried, store_error},
-    hints::Hints,
+    error::{Fault, OpenError, store_error},
+    hints::{Hints, News},
     secrets::Keyring,
 };
 use listen::Channel;
@@ -96,34 +97,28 @@ macro_rules! attempt {
                     () = store.clock.sleep(store.patience) => Err(Fault::TooSlow),
                 }
             };
-            match tried {
+            let fault = match tried {
                 Ok(answer) => break Ok(answer),
-                Err(fault) if fault.is_race() && races < RACES => races += 1,
-                Err(fault) => {
-                    if matches!(fault, Fault::TooSlow) {
-                        lent.close_on_drop();
-                    }
-                    break Err(StoreError::from(fault));
-                }
+                Err(fault) => fault,
+            };
+            // A transaction that is dropped is rolled back at the next use of its connection. That
+            // must be now: claims pass over rows that are still locked.
+            let clean = match fault {
+                Fault::TooSlow => false,
+                _ => tokio::select! {
+                    pinged = lent.ping() => pinged.is_ok(),
+                    () = store.clock.sleep(store.patience) => false,
+                },
+            };
+            if !clean {
+                lent.close_on_drop();
             }
+            if !fault.is_race() || races == RACES {
+                break Err(StoreError::from(fault));
+            }
+            races += 1;
         }
     }};
-}
-
-/// Ends a transaction by its result. One that is merely dropped is rolled back when its connection
-/// is next used; until then its locks would hold up others, and a claim would pass over its rows.
-async fn finish<T>(tx: Transaction<'_, Postgres>, result: Tried<T>) -> Tried<T> {
-    match result {
-        Ok(answer) => {
-            tx.commit().await?;
-            Ok(answer)
-        }
-        Err(fault) => {
-            // The fault is what the caller must know; a connection that cannot roll back is closed.
-            tx.rollback().await.ok();
-            Err(fault)
-        }
-    }
 }
 
 impl PgStore {
@@ -211,9 +206,12 @@ impl Storage for PgStore {
 
     fn commit<'a>(&'a self, group: &'a [Commit]) -> BoxFuture<'a, StoreResult<Vec<CommitOutcome>>> {
         Box::pin(async move {
-            let (outcomes, somebody) = attempt!(self, conn => commit::commit(conn, &self.keyring, group))?;
-            if somebody {
-                self.tell();
+            let (outcomes, news) = attempt!(self, conn => commit::commit(conn, &self.keyring, group))?;
+            match news {
+                News::Ended => self.tell(),
+                // Ours to look at again, and never told through the server: steps commit too often.
+                News::DueAtOnce => self.hints.give(),
+                News::None => {}
             }
             Ok(outcomes)
         })

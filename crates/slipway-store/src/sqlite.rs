@@ -28,7 +28,7 @@ use sqlx::{Sqlite, SqlitePool, Transaction};
 
 use crate::{
     error::{Fault, OpenError, Tried},
-    hints::Hints,
+    hints::{Hints, News},
     secrets::Keyring,
 };
 
@@ -142,8 +142,8 @@ impl Storage for SqliteStore {
 
     fn commit<'a>(&'a self, group: &'a [Commit]) -> BoxFuture<'a, StoreResult<Vec<CommitOutcome>>> {
         Box::pin(async move {
-            let (outcomes, somebody) = write!(self, tx => commit::commit(tx, &self.keyring, group))?;
-            if somebody {
+            let (outcomes, news) = write!(self, tx => commit::commit(tx, &self.keyring, group))?;
+            if news > News::None {
                 self.hints.give();
             }
             Ok(outcomes)

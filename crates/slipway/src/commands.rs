@@ -1,8 +1,10 @@
 //! The commands: one file each, one variant here.
 
+mod bench;
 mod config;
 mod operations;
 mod serve;
+mod sim;
 mod up;
 
 use clap::{Parser, Subcommand};
@@ -24,6 +26,10 @@ enum Command {
     Operations(operations::Operations),
     #[command(subcommand)]
     Config(config::Config),
+    #[command(subcommand)]
+    Sim(sim::Sim),
+    #[command(subcommand)]
+    Bench(bench::Bench),
 }
 
 impl Cli {
@@ -33,6 +39,8 @@ impl Cli {
             Command::Serve(serve) => on_runtime(serve.run()),
             Command::Operations(operations) => on_runtime(operations.run()),
             Command::Config(config) => config.run(),
+            Command::Sim(sim) => sim.run(),
+            Command::Bench(bench) => on_runtime(bench.run()),
         }
     }
 }

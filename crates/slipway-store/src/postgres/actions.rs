@@ -5,7 +5,7 @@ use slipway_model::{
 };
 use sqlx::{Connection, PgConnection, types::Uuid};
 
-use super::{enqueue::record, finish, read};
+use super::{enqueue::record, read};
 use crate::{
     error::Tried,
     rows::{
@@ -69,24 +69,20 @@ pub(super) async fn act(
     wish: &Wish<'_>,
 ) -> Tried<Operation> {
     let mut tx = conn.begin().await?;
-    let acted = act_locked(&mut tx, keyring, id, wish).await;
-    finish(tx, acted).await
-}
-
-async fn act_locked(conn: &mut PgConnection, keyring: &Keyring, id: OperationId, wish: &Wish<'_>) -> Tried<Operation> {
-    let row = sqlx::query(LOCK_ONE).bind(id.as_uuid()).fetch_optional(&mut *conn).await?;
+    let row = sqlx::query(LOCK_ONE).bind(id.as_uuid()).fetch_optional(&mut *tx).await?;
     let mut op = rows::operation(&row.ok_or_else(|| no_operation(id))?, keyring)?;
-    let mut steps = read::steps(&mut *conn, id).await?;
+    let mut steps = read::steps(&mut tx, id).await?;
     let before = steps.clone();
     let entry = wish
         .action
         .apply(&mut op, &mut steps, wish.by, wish.why, wish.now)
         .map_err(slipway_model::ports::StoreError::Refused)?;
-    write_control(conn, &op, Some(format!("{} by {}", wish.action.name(), wish.by))).await?;
+    write_control(&mut tx, &op, Some(format!("{} by {}", wish.action.name(), wish.by))).await?;
     for (step, _) in steps.iter().zip(&before).filter(|(step, old)| step != old) {
-        shift_step(conn, id, step).await?;
+        shift_step(&mut tx, id, step).await?;
     }
-    record(conn, id, wish.now, &entry).await?;
+    record(&mut tx, id, wish.now, &entry).await?;
+    tx.commit().await?;
     Ok(op)
 }
 

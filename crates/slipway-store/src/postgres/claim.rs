@@ -19,7 +19,7 @@ use slipway_model::{
 };
 use sqlx::{Connection, PgConnection, types::Uuid};
 
-use super::{finish, read};
+use super::read;
 use crate::{
     claims::{UNREADABLE_PAUSE, wants_to_start},
     error::Tried,
@@ -82,13 +82,9 @@ struct Candidate {
 
 pub(super) async fn claim(conn: &mut PgConnection, keyring: &Keyring, request: &ClaimRequest) -> Tried<Claimed> {
     let mut tx = conn.begin().await?;
-    let claimed = claim_locked(&mut tx, keyring, request).await;
-    finish(tx, claimed).await
-}
-
-async fn claim_locked(conn: &mut PgConnection, keyring: &Keyring, request: &ClaimRequest) -> Tried<Claimed> {
     let me = request.replica.as_str();
-    if sqlx::query(ALIVE).bind(me).fetch_optional(&mut *conn).await?.is_none() {
+    if sqlx::query(ALIVE).bind(me).fetch_optional(&mut *tx).await?.is_none() {
+        tx.rollback().await?;
         return Ok(Claimed::default());
     }
     let known: Vec<String> = request.known.iter().map(ToString::to_string).collect();
@@ -96,7 +92,7 @@ async fn claim_locked(conn: &mut PgConnection, keyring: &Keyring, request: &Clai
     let mut claimed = Claimed::default();
     // Again, as long as some were set aside and left room for others.
     while wants.iter().any(|want| want.limit > 0) {
-        let round = round(conn, keyring, request, &known, &wants).await?;
+        let round = round(&mut tx, keyring, request, &known, &wants).await?;
         for claim in &round.claims {
             let class = claim.operation.kind.class();
             if let Some(want) = wants.iter_mut().find(|want| want.class == class && want.limit > 0) {
@@ -110,7 +106,8 @@ async fn claim_locked(conn: &mut PgConnection, keyring: &Keyring, request: &Clai
     }
     // Later rounds are of later times, so only the classes have to be brought together again.
     claimed.claims.sort_by_key(|claim| wants.iter().position(|want| want.class == claim.operation.kind.class()));
-    claimed.next_due = next_due(conn, request, &known, &wants).await?;
+    claimed.next_due = next_due(&mut tx, request, &known, &wants).await?;
+    tx.commit().await?;
     Ok(claimed)
 }
 

@@ -13,7 +13,6 @@ use slipway_model::{
 use sqlx::{Connection, PgConnection};
 
 use super::actions::write_control;
-use super::finish;
 use crate::{
     error::Tried,
     rows::{self, json, micros, operation_columns, seal_secret, signed},
@@ -42,35 +41,28 @@ pub(super) async fn enqueue(
     now: Timestamp,
 ) -> Tried<Enqueued> {
     let mut tx = conn.begin().await?;
-    let enqueued = enqueue_locked(&mut tx, keyring, new, now).await;
-    finish(tx, enqueued).await
-}
-
-async fn enqueue_locked(
-    conn: &mut PgConnection,
-    keyring: &Keyring,
-    new: &NewOperation,
-    now: Timestamp,
-) -> Tried<Enqueued> {
-    sqlx::query(LOCK_INSTANCE).bind(new.instance_id.as_str()).execute(&mut *conn).await?;
-    if let Some(row) = sqlx::query(BY_ID).bind(new.id.as_uuid()).fetch_optional(&mut *conn).await? {
+    sqlx::query(LOCK_INSTANCE).bind(new.instance_id.as_str()).execute(&mut *tx).await?;
+    if let Some(row) = sqlx::query(BY_ID).bind(new.id.as_uuid()).fetch_optional(&mut *tx).await? {
+        tx.rollback().await?;
         return Ok(Enqueued::Existing(rows::operation(&row, keyring)?));
     }
-    let found = sqlx::query(UNFINISHED).bind(new.instance_id.as_str()).fetch_all(&mut *conn).await?;
+    let found = sqlx::query(UNFINISHED).bind(new.instance_id.as_str()).fetch_all(&mut *tx).await?;
     let unfinished: Vec<Operation> =
         found.iter().map(|row| rows::operation(row, keyring)).collect::<StoreResult<_>>()?;
     let (kind, temporary) = (new.kind, new.temporary);
     if let Some(existing) = unfinished.iter().find(|op| preemption::joins(kind, temporary, op)) {
+        tx.rollback().await?;
         return Ok(Enqueued::Existing(existing.clone()));
     }
     for mut victim in unfinished.into_iter().filter(|op| preemption::cancels(kind, temporary, op)) {
         let entry = preemption::cancel(&mut victim, new.id, now);
-        write_control(conn, &victim, None).await?;
-        record(conn, victim.id, now, &entry).await?;
+        write_control(&mut tx, &victim, None).await?;
+        record(&mut tx, victim.id, now, &entry).await?;
     }
     let operation = new.clone().accepted(now);
-    insert(conn, keyring, &operation).await?;
-    record(conn, operation.id, now, &RecordKind::Accepted { by: new.by.clone() }).await?;
+    insert(&mut tx, keyring, &operation).await?;
+    record(&mut tx, operation.id, now, &RecordKind::Accepted { by: new.by.clone() }).await?;
+    tx.commit().await?;
     Ok(Enqueued::New(operation))
 }
 

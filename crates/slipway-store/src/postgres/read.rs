@@ -3,7 +3,7 @@
 use slipway_model::{
     Operation, OperationId, Record, StepRecord, Timestamp,
     ports::{Filter, StoreResult},
-    state::{Class, OperationState},
+    state::Class,
 };
 use sqlx::{PgConnection, types::Uuid};
 
@@ -127,10 +127,4 @@ pub(super) async fn due(conn: &mut PgConnection, now: Timestamp) -> Tried<Vec<(C
         counts.push((*class, usize::try_from(count).unwrap_or(0)));
     }
     Ok(counts)
-}
-
-/// The states from which an operation may end in `end`, by the model's own table.
-pub(super) fn may_end_from(end: OperationState) -> String {
-    let from = OperationState::ALL.iter().filter(|state| state.may_become(end));
-    from.map(|state| state.as_str()).collect::<Vec<_>>().join(",")
 }

@@ -12,7 +12,6 @@ use slipway_model::{
 };
 use sqlx::{Connection, PgConnection, types::Uuid};
 
-use super::finish;
 use crate::{
     error::Tried,
     rows::{Cells, counted, peers, registration, signed},
@@ -60,12 +59,8 @@ const SURRENDER: &str = "
 
 pub(super) async fn register(conn: &mut PgConnection, replica: &ReplicaId) -> Tried<Registration> {
     let row = sqlx::query(REGISTER).bind(replica.as_str()).fetch_one(conn).await?;
-    Ok(registration(
-        row.int("wall")?,
-        row.maybe_int("engine_at")?,
-        row.maybe_int("database_at")?,
-        row.flag("has_peers")?,
-    ))
+    let (engine_at, database_at) = (row.maybe_int("engine_at")?, row.maybe_int("database_at")?);
+    Ok(registration(row.int("wall")?, engine_at, database_at, row.flag("has_peers")?))
 }
 
 pub(super) async fn heartbeat(conn: &mut PgConnection, replica: &ReplicaId, now: Timestamp) -> Tried<Heartbeat> {
@@ -84,21 +79,13 @@ pub(super) async fn give_up(
     now: Timestamp,
 ) -> Tried<Option<usize>> {
     let mut tx = conn.begin().await?;
-    let freed = remove_and_free(&mut tx, replica, beat, now).await;
-    finish(tx, freed).await
-}
-
-async fn remove_and_free(
-    conn: &mut PgConnection,
-    replica: &ReplicaId,
-    beat: Option<u64>,
-    now: Timestamp,
-) -> Tried<Option<usize>> {
     let remove = sqlx::query(REMOVE).bind(replica.as_str()).bind(beat.map(signed));
-    if remove.execute(&mut *conn).await?.rows_affected() == 0 && beat.is_some() {
+    if remove.execute(&mut *tx).await?.rows_affected() == 0 && beat.is_some() {
+        tx.rollback().await?;
         return Ok(None);
     }
-    let freed = sqlx::query(FREE).bind(replica.as_str()).bind(now.as_micros()).execute(conn).await?;
+    let freed = sqlx::query(FREE).bind(replica.as_str()).bind(now.as_micros()).execute(&mut *tx).await?;
+    tx.commit().await?;
     Ok(Some(usize::try_from(freed.rows_affected()).unwrap_or(usize::MAX)))
 }
 

@@ -12,6 +12,7 @@ use super::{actions::wake, read};
 use crate::{
     claims::{Waiting, waiting_columns},
     error::Tried,
+    hints::News,
     rows::{
         self, Cells, Standing, Verdict, counted, distinct_steps, json, judge, maybe_json, micros, no_operation,
         refuse_doubles, signed, unreadable,
@@ -80,12 +81,12 @@ struct Row {
     commits: u64,
 }
 
-/// The answers, and whether somebody is due at once.
+/// The answers, and what they mean for others.
 pub(super) async fn commit(
     conn: &mut SqliteConnection,
     keyring: &Keyring,
     commits: &[Commit],
-) -> Tried<(Vec<CommitOutcome>, bool)> {
+) -> Tried<(Vec<CommitOutcome>, News)> {
     refuse_doubles(commits)?;
     let mut rows = read_rows(conn, commits).await?;
     let (mut outcomes, mut taken) = (Vec::with_capacity(commits.len()), Vec::with_capacity(commits.len()));
@@ -115,8 +116,8 @@ pub(super) async fn commit(
             }
         });
     }
-    let somebody = write(conn, &taken).await?;
-    Ok((outcomes, somebody))
+    let news = write(conn, &taken).await?;
+    Ok((outcomes, news))
 }
 
 async fn read_rows(conn: &mut SqliteConnection, commits: &[Commit]) -> Tried<HashMap<Uuid, Row>> {
@@ -140,9 +141,7 @@ async fn read_rows(conn: &mut SqliteConnection, commits: &[Commit]) -> Tried<Has
     Ok(rows)
 }
 
-/// Whether somebody is due at once: behind an end, or because a wait would have slept over an event
-/// or a wish.
-async fn write(conn: &mut SqliteConnection, taken: &[(&Commit, Row)]) -> Tried<bool> {
+async fn write(conn: &mut SqliteConnection, taken: &[(&Commit, Row)]) -> Tried<News> {
     let (mut progress, mut steps, mut records) = (Vec::new(), Vec::new(), Vec::new());
     for (commit, row) in taken {
         let id = commit.operation.as_uuid().simple().to_string();
@@ -186,31 +185,30 @@ async fn write(conn: &mut SqliteConnection, taken: &[(&Commit, Row)]) -> Tried<b
             sqlx::query(sql).bind(rows).execute(&mut *conn).await?;
         }
     }
-    let mut somebody = false;
+    let mut news = News::None;
     for (commit, row) in taken {
         match commit.next {
             Next::Run => {}
-            Next::Park { .. } | Next::Hold => somebody |= schedule(conn, commit, row).await? == Some(commit.at),
+            Next::Park { .. } | Next::Hold => news = news.max(schedule(conn, commit, row).await?),
             Next::End { .. } => {
-                somebody = true;
-                schedule(conn, commit, row).await?;
+                news = schedule(conn, commit, row).await?;
                 let cause = format!("end of operation {}", commit.operation);
                 wake_next_pending(conn, &row.instance, &cause, commit.at).await?;
                 wake(conn, &[WaitKey::operation(commit.operation)], &cause, commit.at).await?;
             }
         }
     }
-    Ok(somebody)
+    Ok(news)
 }
 
-/// What follows: the row after a wait, a hold or an end. Answers when it is due.
-async fn schedule(conn: &mut SqliteConnection, commit: &Commit, row: &Row) -> Tried<Option<Timestamp>> {
+/// What follows: the row after a wait, a hold or an end.
+async fn schedule(conn: &mut SqliteConnection, commit: &Commit, row: &Row) -> Tried<News> {
     let unseen_wish = row.control.seq > commit.seen_control;
     let (mut due_at, mut wait_on) = (None, row.wait_on.as_deref());
     let (mut wait_seen, mut woken_by) = (row.wait_seen, row.woken_by.as_deref());
     let (mut owner, mut state, mut finished_at) = (None, row.state, None);
     match &commit.next {
-        Next::Run => return Ok(None),
+        Next::Run => return Ok(News::None),
         Next::Park { due_at: timer, wait_on: key, keep_lease } => {
             let key = key.as_ref().map(WaitKey::as_str);
             let signal = match key {
@@ -240,7 +238,7 @@ async fn schedule(conn: &mut SqliteConnection, commit: &Commit, row: &Row) -> Tr
         .bind(micros(finished_at))
         .execute(conn)
         .await?;
-    Ok(due_at)
+    Ok(News::of(commit, due_at))
 }
 
 /// Makes the first pending operation of the instance due, now that another has ended.

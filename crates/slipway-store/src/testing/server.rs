@@ -50,7 +50,8 @@ done
 echo ready
 exec >>"$dir/log" 2>&1
 read -r _ || :
-kill -INT "$pid"
+# At once, without writing back what is thrown away.
+kill -QUIT "$pid"
 wait "$pid"
 rm -rf "$dir"
 "#;

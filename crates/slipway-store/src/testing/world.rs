@@ -1,5 +1,7 @@
 //! The ports of time and chance as tests and benchmarks want them.
 
+#![allow(clippy::disallowed_methods, reason = "this is the port to real time, for tests and benchmarks")]
+
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},

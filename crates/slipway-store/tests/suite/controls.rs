@@ -159,3 +159,15 @@ pub(crate) async fn every_action_is_on_record(bed: Bed) {
         .collect();
     assert_eq!(actions, ["retry_now ada because", "pause ada because", "resume ada because", "cancel ada because"]);
 }
+
+/// A refusal must leave no lock behind: claims pass over locked rows.
+pub(crate) async fn a_refused_wish_keeps_nobody_from_claiming(bed: Bed) {
+    let me = bed.replica("a").await;
+    for n in 0..20 {
+        let mut run = bed.running(&me, t(n)).await;
+        bed.must(run.next(t(n), park(t(n), None, false))).await;
+        refusal(bed.act(run.id, Action::Resume, t(n)).await);
+        let mut run = Run::of(&bed.claim_one(&me, t(n)).await);
+        bed.must(run.end(t(n))).await;
+    }
+}

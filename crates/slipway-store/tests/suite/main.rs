@@ -85,6 +85,7 @@ on_every_store! {
         a_skip_is_cleared_unless_a_newer_wish_came,
         nothing_can_be_asked_of_a_finished_operation,
         every_action_is_on_record,
+        a_refused_wish_keeps_nobody_from_claiming,
     }
     leases {
         heartbeats_count_and_show_the_others,

@@ -111,6 +111,9 @@ pub(crate) async fn hints_come_with_news(bed: Bed) {
     let mut run = Run::of(&bed.claim_one(&me, t(1)).await);
     bed.act(run.id, slipway_model::Action::Cancel, t(1)).await.expect("canceled");
     listener.hint().await;
+    bed.must(run.next(t(1), park(t(100), None, true))).await;
+    listener.hint().await; // it is due at once, for the sake of the cancel it has not seen
+    let mut run = Run::of(&bed.claim_one(&me, t(1)).await);
     bed.must(run.end(t(2))).await;
     listener.hint().await;
     bed.store.release(&me, t(3)).await.expect("releases");

@@ -1,0 +1,64 @@
+//! `slipway bench`: measures, and prints JSON.
+
+use clap::{Args, Subcommand};
+use slipway_sandbox::bench::engine::{self, Options};
+
+use crate::failure::Failure;
+
+/// Measure, and print the figures as JSON. Everything is compared within one run.
+#[derive(Subcommand)]
+pub(super) enum Bench {
+    Engine(Engine),
+    /// One of the processes that `bench engine` starts and kills
+    #[command(hide = true)]
+    EngineReplica {
+        /// The database they share
+        #[arg(long)]
+        database: String,
+    },
+}
+
+/// What a durable step costs, what a wait costs, and how fast the work of a dead process moves again.
+///
+/// Starts a PostgreSQL server of its own (or uses the one of SLIPWAY_PG_URL) and SQLite files in the
+/// temporary folder.
+#[derive(Args)]
+pub(super) struct Engine {
+    /// How long each bare loop runs, in seconds
+    #[arg(long, value_name = "S", default_value_t = 4.0)]
+    seconds: f64,
+    /// Operations that wait
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    waiting: usize,
+    /// Operations in progress when a process is killed
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    takeover: usize,
+}
+
+impl Bench {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Engine(engine) => engine.run().await,
+            Self::EngineReplica { database } => engine::replica(&database).await.map_err(failed),
+        }
+    }
+}
+
+impl Engine {
+    async fn run(self) -> Result<(), Failure> {
+        if !(self.seconds > 0.0 && self.seconds <= 600.0) || self.takeover < 2 {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "--seconds must be above 0 and at most 600, --takeover at least 2"
+            )));
+        }
+        let program = std::env::current_exe().map_err(Failure::failed)?;
+        let options = Options { seconds: self.seconds, waiting: self.waiting, takeover: self.takeover };
+        let report = engine::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
+        println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
+        Ok(())
+    }
+}
+
+fn failed(sentence: String) -> Failure {
+    Failure::failed(anyhow::anyhow!(sentence))
+}
