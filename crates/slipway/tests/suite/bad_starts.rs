@@ -3,6 +3,8 @@
 
 use std::{net::TcpListener, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
+use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
+
 use crate::processes::{KEY, Running, ended, serve, slipway, up};
 
 /// The one sentence, and the exit code, of a start that fails.
@@ -103,6 +105,17 @@ fn a_wrong_key_and_an_unknown_key_are_told_apart() {
     Running::start(serve(&sqlite(folder.path()), HELLO)).until_readyz(200);
 }
 
+/// Changes a database by our own hand.
+fn execute(file: &Path, sql: &'static str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let options = SqliteConnectOptions::new().filename(file);
+        let mut database = SqliteConnection::connect_with(&options).await.expect("the database opens");
+        sqlx::query(sql).execute(&mut database).await.expect("the statement runs");
+        database.close().await.expect("the database closes");
+    });
+}
+
 #[test]
 fn a_schema_of_a_newer_program_is_not_touched() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -112,8 +125,7 @@ fn a_schema_of_a_newer_program_is_not_touched() {
     running.wait();
     let file = folder.path().join("slipway.db");
     let set = "INSERT INTO schema_migrations (version, name, applied_at) VALUES (999, 'of tomorrow', 0)";
-    let ran = Command::new("sqlite3").arg(&file).arg(set).status().expect("the package sqlite3 is installed");
-    assert!(ran.success());
+    execute(&file, set);
     let sentence = refused(serve(&sqlite(folder.path()), HELLO), 1);
     assert!(sentence.contains("the database schema is version 999 but this program knows only up to"), "{sentence}");
 }

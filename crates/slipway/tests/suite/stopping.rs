@@ -73,8 +73,10 @@ fn a_stop_within_the_grace_gives_the_work_back() {
     stuck.requests.recv().expect("a step is running");
     running.signal("TERM");
     assert_eq!(running.wait().code(), Some(0), "{}", running.stderr());
+    assert!(running.stderr().contains("gave back all operations"), "{}", running.stderr());
 
     let hello = fake_hello::friendly();
     let again = Running::start(serve(&database, &hello.url));
     assert_eq!(again.until_ended(&id)["operation"]["state"], "succeeded");
+    assert!(!again.stderr().contains("took over the operations of a dead replica"), "{}", again.stderr());
 }
