@@ -1,14 +1,18 @@
 //! Group commit: finished steps of many operations are written together.
 //!
-//! One task takes whatever has arrived and writes it in one transaction; while that is under way
-//! the next group gathers by itself. So a lone step never waits for a group to fill, and with many
-//! in flight the cost of a transaction is shared by all of them.
+//! A task takes whatever has arrived and writes it in one transaction; while that is under way the
+//! next group gathers by itself. So a lone step never waits for a group to fill, and with many in
+//! flight the cost of a transaction is shared by all of them.
+//!
+//! There are two lanes. Commits that end an operation, or wait for an event, have to look at other
+//! rows and take the database several times as long; the others, nearly all, do not wait for them.
 
 use std::{sync::Arc, time::Duration};
 
+use futures::{StreamExt, stream::FuturesUnordered};
 use slipway_model::{
     KnownBug,
-    ports::{Clock, Commit, CommitOutcome, Storage, StoreError},
+    ports::{Clock, Commit, CommitOutcome, Next, Storage, StoreError},
     time::{millis, secs},
 };
 use tokio::sync::{mpsc, oneshot};
@@ -20,9 +24,13 @@ use crate::config::EngineConfig;
 const PAUSE_MIN: Duration = millis(20);
 const PAUSE_MAX: Duration = secs(1);
 
+/// Groups under way at a time in each lane: while the database works on one, the next is made ready.
+const GROUPS_IN_FLIGHT: usize = 2;
+
 /// The way into the group commit.
 pub(crate) struct Committer {
-    queue: mpsc::UnboundedSender<Waiting>,
+    plain: mpsc::UnboundedSender<Waiting>,
+    involved: mpsc::UnboundedSender<Waiting>,
     over: CancellationToken,
 }
 
@@ -32,23 +40,36 @@ struct Waiting {
 }
 
 impl Committer {
-    /// Makes a committer and the task that serves it until `over`.
+    /// Makes a committer and the work that serves it until `over`.
     pub(crate) fn new(
         store: Arc<dyn Storage>,
         clock: Arc<dyn Clock>,
         config: &EngineConfig,
         over: CancellationToken,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (queue, receiver) = mpsc::unbounded_channel();
-        let writer = Writer { store, clock, queue: receiver, group_max: config.group_max, bugs: config.bugs };
-        (Self { queue, over: over.clone() }, writer.serve(over))
+        let writer = Writer { store, clock, group_max: config.group_max, bugs: config.bugs };
+        let (plain, plain_queue) = mpsc::unbounded_channel();
+        let (involved, involved_queue) = mpsc::unbounded_channel();
+        let until = over.clone();
+        let work = async move {
+            tokio::select! {
+                biased;
+                () = until.cancelled() => {}
+                ((), ()) = async { tokio::join!(writer.serve(plain_queue), writer.serve(involved_queue)) } => {}
+            }
+        };
+        (Self { plain, involved, over }, work)
     }
 
     /// Writes one commit; returns when it is durable or refused. A database that is away makes it
     /// wait: nothing is dropped because a save failed. When the lease is over, it is fenced.
     pub(crate) async fn commit(&self, commit: Commit) -> CommitOutcome {
         let (answer, durable) = oneshot::channel();
-        if self.queue.send(Waiting { commit, answer }).is_err() {
+        let lane = match &commit.next {
+            Next::Run | Next::Hold | Next::Park { wait_on: None, .. } => &self.plain,
+            Next::End { .. } | Next::Park { wait_on: Some(_), .. } => &self.involved,
+        };
+        if lane.send(Waiting { commit, answer }).is_err() {
             return CommitOutcome::Fenced;
         }
         tokio::select! {
@@ -59,31 +80,43 @@ impl Committer {
     }
 }
 
+/// What has arrived behind the first.
+async fn gather(first: Waiting, queue: &mut mpsc::UnboundedReceiver<Waiting>, most: usize) -> Vec<Waiting> {
+    // The answers to the group before have just woken many runs: lets those that are ready come
+    // along. Takes no time when there are none.
+    tokio::task::yield_now().await;
+    let mut group = vec![first];
+    while group.len() < most
+        && let Ok(more) = queue.try_recv()
+    {
+        group.push(more);
+    }
+    group
+}
+
 struct Writer {
     store: Arc<dyn Storage>,
     clock: Arc<dyn Clock>,
-    queue: mpsc::UnboundedReceiver<Waiting>,
     group_max: usize,
     bugs: slipway_model::Bugs,
 }
 
 impl Writer {
-    async fn serve(mut self, over: CancellationToken) {
-        tokio::select! {
-            biased;
-            () = over.cancelled() => {}
-            () = async { while self.write_next_group().await {} } => {}
+    /// Serves one lane.
+    async fn serve(&self, mut queue: mpsc::UnboundedReceiver<Waiting>) {
+        let mut groups = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                biased;
+                Some(()) = groups.next() => {}
+                Some(first) = queue.recv(), if groups.len() < GROUPS_IN_FLIGHT => {
+                    let group = gather(first, &mut queue, self.group_max).await;
+                    let (commits, answers): (Vec<_>, Vec<_>) = group.into_iter().map(|w| (w.commit, w.answer)).unzip();
+                    groups.push(self.write(commits, answers));
+                }
+                else => return,
+            }
         }
-    }
-
-    async fn write_next_group(&mut self) -> bool {
-        let mut arrived = Vec::with_capacity(64);
-        if self.queue.recv_many(&mut arrived, self.group_max).await == 0 {
-            return false;
-        }
-        let (commits, answers): (Vec<_>, Vec<_>) = arrived.into_iter().map(|w| (w.commit, w.answer)).unzip();
-        self.write(commits, answers).await;
-        true
     }
 
     async fn write(&self, commits: Vec<Commit>, answers: Vec<oneshot::Sender<CommitOutcome>>) {

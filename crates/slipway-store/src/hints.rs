@@ -18,18 +18,17 @@ pub(crate) enum News {
     None,
     /// Something came while a holder looked, so its operation is due at once instead of waiting.
     DueAtOnce,
-    /// An operation ended: the next of its instance, or who waits on it, may be due.
-    Ended,
+    /// An operation ended, and by that another one is due: the next of its instance, or one that
+    /// waited for it.
+    OthersDue,
 }
 
 impl News {
-    /// What a commit means that was taken and left the operation due at `due_at`.
+    /// What a commit means for its own operation, which it left due at `due_at`.
     pub(crate) fn of(commit: &Commit, due_at: Option<Timestamp>) -> Self {
         match commit.next {
-            Next::Run => Self::None,
             Next::Park { .. } | Next::Hold if due_at.is_some_and(|due| due <= commit.at) => Self::DueAtOnce,
-            Next::Park { .. } | Next::Hold => Self::None,
-            Next::End { .. } => Self::Ended,
+            Next::Run | Next::Park { .. } | Next::Hold | Next::End { .. } => Self::None,
         }
     }
 }

@@ -188,7 +188,7 @@ impl Tables {
     }
 
     /// Makes the first pending operation of an instance due, now that another has ended.
-    fn wake_next_pending(&mut self, ended: &Operation, now: Timestamp) {
+    fn wake_next_pending(&mut self, ended: &Operation, now: Timestamp) -> usize {
         let next = self
             .unfinished(ended)
             .filter(|op| op.state == OperationState::Pending)
@@ -201,7 +201,9 @@ impl Tables {
         {
             row.operation.schedule.due_at = Some(now);
             row.woken_by = Some(format!("end of operation {}", ended.id));
+            return 1;
         }
+        0
     }
 }
 
@@ -607,9 +609,11 @@ impl MemoryStore {
             tables.record(commit.operation, *at, kind.clone());
         }
         if let Some(ended) = ended {
-            tables.wake_next_pending(&ended, commit.at);
-            tables.wake(&WaitKey::operation(ended.id), &format!("end of operation {}", ended.id), commit.at);
-            self.give_hint();
+            let cause = format!("end of operation {}", ended.id);
+            let next = tables.wake_next_pending(&ended, commit.at);
+            if next + tables.wake(&WaitKey::operation(ended.id), &cause, commit.at) > 0 {
+                self.give_hint();
+            }
         }
         Ok(CommitOutcome::Committed { control })
     }

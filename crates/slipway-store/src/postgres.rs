@@ -208,7 +208,7 @@ impl Storage for PgStore {
         Box::pin(async move {
             let (outcomes, news) = attempt!(self, conn => commit::commit(conn, &self.keyring, group))?;
             match news {
-                News::Ended => self.tell(),
+                News::OthersDue => self.tell(),
                 // Ours to look at again, and never told through the server: steps commit too often.
                 News::DueAtOnce => self.hints.give(),
                 News::None => {}

@@ -58,6 +58,9 @@ struct Notes {
     slipped: bool,
 }
 
+/// By how much engine time may be uneven when replicas of different times meet.
+const UNEVEN: Duration = secs(15);
+
 /// What the judge remembers of a row before a commit.
 pub(crate) struct Before {
     fence: u64,
@@ -97,7 +100,8 @@ impl Judge {
         notes.latest = notes.latest.max(now);
         let even = *notes.even_time.get_or_insert(now - at) + at;
         let slip = even.since(now).max(now.since(even));
-        if slip <= secs(30) || notes.slipped {
+        // Restarts after a jump back lose the seconds between; a jump itself is an hour.
+        if slip <= secs(120) || notes.slipped {
             return;
         }
         notes.slipped = true;
@@ -238,7 +242,7 @@ impl Judge {
         let since = *notes.failing_since.entry(commit.operation).or_insert(commit.at);
         let is_followed = !notes.paused.contains(&commit.operation) && !notes.slipped;
         drop(notes);
-        if is_followed && commit.at.since(since) > FLAKY_MAX + FLAKY_INTERVAL {
+        if is_followed && commit.at.since(since) > FLAKY_MAX + FLAKY_INTERVAL + UNEVEN {
             self.violation(format!(
                 "{}: a step fails for {:?} and is still tried",
                 commit.operation,

@@ -39,12 +39,13 @@ const LOCK_KEYS: &str = "
 /// A paused operation keeps still; it looks for itself when it is resumed.
 const WAKE: &str = "
     WITH signal AS (
-        INSERT INTO signals (number, key, at) SELECT nextval('signal_numbers'), key, $3 FROM unnest($1::text[]) AS w (key)
+        INSERT INTO signals (number, key, at)
+        SELECT nextval('signal_numbers'), key, $3 FROM unnest($1::text[]) AS w (key)
         ON CONFLICT (key) DO UPDATE SET number = excluded.number, at = excluded.at
         RETURNING key, number
     )
-    UPDATE operations o SET due_at = least(o.due_at, $3), wait_seen = signal.number, woken_by = $2
-    FROM signal
+    UPDATE operations o SET due_at = least(o.due_at, $3), wait_seen = signal.number, woken_by = w.cause
+    FROM signal JOIN unnest($1::text[], $2::text[]) AS w (key, cause) ON w.key COLLATE \"C\" = signal.key
     WHERE o.wait_on = signal.key AND o.wait_on IS NOT NULL AND o.due_at IS NOT NULL AND o.pause_request IS NULL";
 
 const OLD_SECRETS: &str = "
@@ -143,14 +144,20 @@ pub(super) async fn wake(conn: &mut PgConnection, keys: &[WaitKey], cause: &str,
     keys.dedup();
     let mut tx = conn.begin().await?;
     sqlx::query(LOCK_KEYS).bind(&keys).execute(&mut *tx).await?;
-    let woken = wake_locked(&mut tx, &keys, cause, now).await?;
+    let woken = wake_locked(&mut tx, &keys, &vec![cause; keys.len()], now).await?;
     tx.commit().await?;
     Ok(woken)
 }
 
-/// The same inside a transaction that holds the locks of the keys.
-pub(super) async fn wake_locked(conn: &mut PgConnection, keys: &[&str], cause: &str, now: Timestamp) -> Tried<usize> {
-    let woken = sqlx::query(WAKE).bind(keys).bind(cause).bind(now.as_micros()).execute(conn).await?;
+/// The same inside a transaction that holds the locks of the keys; each key has its cause.
+pub(super) async fn wake_locked<T: AsRef<str>>(
+    conn: &mut PgConnection,
+    keys: &[T],
+    causes: &[T],
+    now: Timestamp,
+) -> Tried<usize> {
+    let texts = |texts: &[T]| texts.iter().map(|text| text.as_ref().to_owned()).collect::<Vec<_>>();
+    let woken = sqlx::query(WAKE).bind(texts(keys)).bind(texts(causes)).bind(now.as_micros()).execute(conn).await?;
     Ok(usize::try_from(woken.rows_affected()).unwrap_or(usize::MAX))
 }
 

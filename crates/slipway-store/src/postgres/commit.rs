@@ -97,14 +97,10 @@ pub(super) async fn commit(
         .iter()
         .filter_map(|commit| Some((*commit, written.get(&commit.operation.as_uuid())?.instance.as_str())))
         .collect();
-    if !ended.is_empty() {
-        wake_next_pending(&mut tx, &ended).await?;
-        for (commit, _) in &ended {
-            let key = WaitKey::operation(commit.operation);
-            wake_locked(&mut tx, &[key.as_str()], &end_of(commit.operation), commit.at).await?;
-        }
+    let mut news = news(commits, &written);
+    if tell_of_ends(&mut tx, &ended).await? > 0 {
+        news = News::OthersDue;
     }
-    let news = news(commits, &written);
     let outcomes = answer(&mut tx, keyring, commits, written).await?;
     tx.commit().await?;
     Ok((outcomes, news))
@@ -119,18 +115,30 @@ fn end_of(id: OperationId) -> String {
     format!("end of operation {id}")
 }
 
-/// Makes the first pending operation of each instance due, now that another has ended.
-async fn wake_next_pending(conn: &mut PgConnection, ended: &[(&Commit, &str)]) -> Tried<()> {
+/// Makes those due who waited for these ends. Answers how many.
+async fn tell_of_ends(conn: &mut PgConnection, ended: &[(&Commit, &str)]) -> Tried<usize> {
+    let Some(latest) = ended.iter().map(|(commit, _)| commit.at).max() else { return Ok(0) };
+    let next = wake_next_pending(conn, ended).await?;
+    let keys: Vec<String> = ended.iter().map(|(commit, _)| WaitKey::operation(commit.operation).into()).collect();
+    let causes: Vec<String> = ended.iter().map(|(commit, _)| end_of(commit.operation)).collect();
+    Ok(next + wake_locked(conn, &keys, &causes, latest).await?)
+}
+
+/// Makes the first pending operation of each instance due, now that another has ended. Answers how
+/// many.
+async fn wake_next_pending(conn: &mut PgConnection, ended: &[(&Commit, &str)]) -> Tried<usize> {
     let instances: Vec<&str> = ended.iter().map(|(_, instance)| *instance).collect();
     let found = sqlx::query(PENDING).bind(&instances).fetch_all(&mut *conn).await?;
     let waiting: Vec<Waiting> = found.iter().filter_map(|row| Waiting::read(row).ok()).collect();
+    let mut due = 0;
     for (commit, instance) in ended {
         if let Some(next) = Waiting::next(waiting.iter().filter(|op| op.instance == *instance)) {
             let query = sqlx::query(MAKE_DUE).bind(next.as_uuid()).bind(commit.at.as_micros());
             query.bind(end_of(commit.operation)).execute(&mut *conn).await?;
+            due += 1;
         }
     }
-    Ok(())
+    Ok(due)
 }
 
 /// The outcomes in the order of the commits; those that were not written are looked up.

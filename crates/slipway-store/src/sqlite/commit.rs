@@ -191,10 +191,13 @@ async fn write(conn: &mut SqliteConnection, taken: &[(&Commit, Row)]) -> Tried<N
             Next::Run => {}
             Next::Park { .. } | Next::Hold => news = news.max(schedule(conn, commit, row).await?),
             Next::End { .. } => {
-                news = schedule(conn, commit, row).await?;
+                schedule(conn, commit, row).await?;
                 let cause = format!("end of operation {}", commit.operation);
-                wake_next_pending(conn, &row.instance, &cause, commit.at).await?;
-                wake(conn, &[WaitKey::operation(commit.operation)], &cause, commit.at).await?;
+                let next = wake_next_pending(conn, &row.instance, &cause, commit.at).await?;
+                let waited = wake(conn, &[WaitKey::operation(commit.operation)], &cause, commit.at).await?;
+                if next || waited > 0 {
+                    news = News::OthersDue;
+                }
             }
         }
     }
@@ -241,12 +244,14 @@ async fn schedule(conn: &mut SqliteConnection, commit: &Commit, row: &Row) -> Tr
     Ok(News::of(commit, due_at))
 }
 
-/// Makes the first pending operation of the instance due, now that another has ended.
-async fn wake_next_pending(conn: &mut SqliteConnection, instance: &str, cause: &str, at: Timestamp) -> Tried<()> {
+/// Makes the first pending operation of the instance due, now that another has ended. Answers
+/// whether there is one.
+async fn wake_next_pending(conn: &mut SqliteConnection, instance: &str, cause: &str, at: Timestamp) -> Tried<bool> {
     let found = sqlx::query(PENDING).bind(instance).fetch_all(&mut *conn).await?;
     let waiting: Vec<Waiting> = found.iter().filter_map(|row| Waiting::read(row).ok()).collect();
-    if let Some(id) = Waiting::next(waiting.iter()) {
+    let next = Waiting::next(waiting.iter());
+    if let Some(id) = next {
         sqlx::query(MAKE_DUE).bind(id.as_uuid()).bind(at.as_micros()).bind(cause).execute(conn).await?;
     }
-    Ok(())
+    Ok(next.is_some())
 }
