@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use slipway_model::{
     Class, KnownBug,
-    ports::{ClaimRequest, Claimed, StoreResult, Want},
+    ports::{Claim, ClaimRequest, Claimed, StoreResult, Want},
     time::{millis, secs},
 };
 use tokio::{sync::Semaphore, task::JoinSet};
@@ -28,8 +28,7 @@ pub(crate) async fn dispatch<D: Domain>(life: Arc<Life<D>>) {
         let wants = wants(&life);
         let pause = match claim(&life, wants.clone()).await {
             Ok(claimed) => {
-                let room_left = claimed.claims.len() < wants.iter().map(|want| want.limit).sum();
-                let pause = pause_until(&life, claimed.next_due, room_left && !wants.is_empty());
+                let pause = pause_until(&life, claimed.next_due, took_all(&wants, &claimed.claims));
                 for claim in claimed.claims {
                     let class = claim.operation.kind.class();
                     let ticket = life.work().pick_up(claim.operation.id, claim.lease.fence, class);
@@ -72,6 +71,13 @@ struct Pause {
     length: Duration,
     /// Everything due was taken, so a freed slot is no reason to look again.
     is_idle: bool,
+}
+
+/// Whether every class got less than it had room for: then nothing more is due. A class that was
+/// not asked for is full, and may have more.
+fn took_all(wants: &[Want], claims: &[Claim]) -> bool {
+    let taken = |class| claims.iter().filter(|claim| claim.operation.kind.class() == class).count();
+    wants.len() == Class::ALL.len() && wants.iter().all(|want| taken(want.class) < want.limit)
 }
 
 /// How many more operations of each class to take. Half as many again as there are slots are

@@ -21,6 +21,7 @@ mod enqueue;
 mod group;
 mod listen;
 mod open;
+mod plain;
 mod read;
 mod replicas;
 

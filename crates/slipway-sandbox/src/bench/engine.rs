@@ -47,7 +47,9 @@ pub async fn run(options: &Options, program: &Path, say: &dyn Fn(&str)) -> Resul
     for kind in [Kind::Postgres, Kind::Sqlite] {
         for in_flight in [1, 16, 64] {
             say(&format!("{kind}: durable steps with {in_flight} in flight"));
-            throughput.push(throughput::measure(&server, kind, in_flight, options.seconds).await?);
+            let line = throughput::measure(&server, kind, in_flight, options.seconds).await?;
+            say(&line.spelled());
+            throughput.push(line);
         }
     }
     let mut waiting = Vec::new();

@@ -6,7 +6,7 @@ use slipway_model::{
     Control, OperationState, Timestamp, WaitKey,
     ports::{Commit, Next},
 };
-use sqlx::{PgConnection, types::Uuid};
+use sqlx::{PgConnection, postgres::PgRow, types::Uuid};
 
 use crate::{
     error::Tried,
@@ -214,8 +214,15 @@ impl<'a> Group<'a> {
             .bind(self.record_of)
             .bind(self.record_ats)
             .bind(self.record_kinds);
+        Written::read(query.fetch_all(conn).await?)
+    }
+}
+
+impl Written {
+    /// What a statement says it has written.
+    pub(super) fn read(rows: Vec<PgRow>) -> Tried<HashMap<Uuid, Self>> {
         let mut written = HashMap::new();
-        for row in query.fetch_all(conn).await? {
+        for row in rows {
             let (control, instance) = (Box::new(rows::control(&row)?), row.text("instance_id")?);
             let due_at = row.maybe_int("due_at")?.map(Timestamp::from_micros);
             written.insert(row.uuid("id")?, Written { control, instance, due_at });

@@ -46,6 +46,16 @@ pub struct Throughput {
     pub enqueue_to_first_step: Percentiles,
 }
 
+impl Throughput {
+    /// One line, for whoever watches.
+    pub(super) fn spelled(&self) -> String {
+        format!(
+            "  {:.0} steps/s: {:.2} of one transaction per step, {:.2} of bare group commit",
+            self.engine_steps_per_s, self.engine_vs_single_ratio, self.engine_vs_group_ratio
+        )
+    }
+}
+
 pub(super) async fn measure(server: &Server, kind: Kind, in_flight: usize, seconds: f64) -> Result<Throughput, String> {
     let (single, group) = bare::measure(server, kind, in_flight, Duration::from_secs_f64(seconds)).await?;
     let (engine, step_commit) = engine_loop(server, kind, in_flight, group * seconds).await?;
