@@ -9,7 +9,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures::{StreamExt, stream::FuturesUnordered};
 use slipway_model::{
     KnownBug,
     ports::{Clock, Commit, CommitOutcome, Next, Storage, StoreError},
@@ -23,9 +22,6 @@ use crate::config::EngineConfig;
 /// Pause after a failed write; doubled up to the maximum.
 const PAUSE_MIN: Duration = millis(20);
 const PAUSE_MAX: Duration = secs(1);
-
-/// Groups under way at a time in each lane: while the database works on one, the next is made ready.
-const GROUPS_IN_FLIGHT: usize = 2;
 
 /// The way into the group commit.
 pub(crate) struct Committer {
@@ -83,13 +79,19 @@ impl Committer {
 /// What has arrived behind the first.
 async fn gather(first: Waiting, queue: &mut mpsc::UnboundedReceiver<Waiting>, most: usize) -> Vec<Waiting> {
     // The answers to the group before have just woken many runs: lets those that are ready come
-    // along. Takes no time when there are none.
-    tokio::task::yield_now().await;
+    // along, as long as each round brings some. Takes no time when there are none.
     let mut group = vec![first];
-    while group.len() < most
-        && let Ok(more) = queue.try_recv()
-    {
-        group.push(more);
+    loop {
+        tokio::task::yield_now().await;
+        let before = group.len();
+        while group.len() < most
+            && let Ok(more) = queue.try_recv()
+        {
+            group.push(more);
+        }
+        if group.len() == before || group.len() == most {
+            break;
+        }
     }
     group
 }
@@ -102,20 +104,13 @@ struct Writer {
 }
 
 impl Writer {
-    /// Serves one lane.
+    /// Serves one lane, one group at a time: with two under way, each would be half as large, and
+    /// the database would work twice as much (measured: a third less throughput).
     async fn serve(&self, mut queue: mpsc::UnboundedReceiver<Waiting>) {
-        let mut groups = FuturesUnordered::new();
-        loop {
-            tokio::select! {
-                biased;
-                Some(()) = groups.next() => {}
-                Some(first) = queue.recv(), if groups.len() < GROUPS_IN_FLIGHT => {
-                    let group = gather(first, &mut queue, self.group_max).await;
-                    let (commits, answers): (Vec<_>, Vec<_>) = group.into_iter().map(|w| (w.commit, w.answer)).unzip();
-                    groups.push(self.write(commits, answers));
-                }
-                else => return,
-            }
+        while let Some(first) = queue.recv().await {
+            let group = gather(first, &mut queue, self.group_max).await;
+            let (commits, answers) = group.into_iter().map(|w| (w.commit, w.answer)).unzip();
+            self.write(commits, answers).await;
         }
     }
 

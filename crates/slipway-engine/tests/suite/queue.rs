@@ -1,6 +1,6 @@
 //! Operations of one instance, and who goes first.
 
-use slipway_engine::{Registry, row};
+use slipway_engine::{EngineConfig, Registry, config::Slots, row};
 use slipway_model::{
     Action, OperationState, OperationType, Reason,
     time::{hours, mins, secs},
@@ -167,4 +167,19 @@ async fn what_others_write_into_an_operation_is_kept_when_its_step_ends() {
     theatre.props.raise("go");
     theatre.end(id).await;
     assert_eq!(theatre.data(id).await.outside, 11);
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_operations_than_slots_flow_without_waiting_for_the_poll() {
+    let theatre = Theatre::with(&[row("a", 1, &ONE)]);
+    let mut operations = Vec::new();
+    for n in 0..30 {
+        operations.push(theatre.accept(theatre.wish(OperationType::Update, &format!("instance-{n}"))).await);
+    }
+    let config = EngineConfig { slots: Slots::each(2), poll: hours(1), ..EngineConfig::default() };
+    let _engine = theatre.engine_with(theatre.registry(), config);
+    theatre.pass(secs(10)).await;
+    for id in operations {
+        assert_eq!(theatre.operation(id).await.state, OperationState::Succeeded);
+    }
 }

@@ -151,13 +151,17 @@ impl Theatre {
     }
 
     pub(crate) fn engine_of(&self, registry: Registry<Play>) -> Engine<Play> {
+        self.engine_with(registry, EngineConfig::default())
+    }
+
+    pub(crate) fn engine_with(&self, registry: Registry<Play>, config: EngineConfig) -> Engine<Play> {
         Engine::start(Parts {
             store: self.store.clone(),
             registry,
             systems: self.props.clone(),
             clock: self.clock.clone(),
             random: self.random.clone(),
-            config: EngineConfig::default(),
+            config,
         })
     }
 
