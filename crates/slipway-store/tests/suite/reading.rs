@@ -114,8 +114,10 @@ pub(crate) async fn hints_come_with_news(bed: Bed) {
     bed.must(run.next(t(1), park(t(100), None, true))).await;
     listener.hint().await; // it is due at once, for the sake of the cancel it has not seen
     let mut run = Run::of(&bed.claim_one(&me, t(1)).await);
-    bed.must(run.end(t(2))).await;
+    bed.accept(OperationType::Update, "a", t(1)).await;
     listener.hint().await;
+    bed.must(run.end(t(2))).await;
+    listener.hint().await; // the update is next
     bed.store.release(&me, t(3)).await.expect("releases");
     listener.hint().await;
 }

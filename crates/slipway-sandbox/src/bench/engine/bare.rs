@@ -1,9 +1,13 @@
 //! The bare loops: the rows of a step, through the driver alone.
+//!
+//! They write what the engine writes for its steps: twenty steps of one operation, each with a ledger
+//! row of its own, then the next operation. What they leave out is everything else: claims, starts,
+//! ends, wake-ups, leases.
 
 use std::{
     sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -13,9 +17,12 @@ use slipway_model::{JsonText, RecordKind, ports::Clock, recorder::Outcome};
 use slipway_store::testing::bare::{Bare, BareStep};
 
 use super::{
-    databases::{Database, Kind, Server},
+    databases::{Kind, Server},
     steps::{Data, NAMES},
 };
+
+/// More steps a second than any machine of this size makes; there are operations for so many.
+const MOST_STEPS_PER_S: f64 = 40_000.0;
 
 /// Steps per second of a loop with one transaction per step, and of one with group commit.
 pub(super) async fn measure(
@@ -24,80 +31,113 @@ pub(super) async fn measure(
     in_flight: usize,
     length: Duration,
 ) -> Result<(f64, f64), String> {
-    let (bare, rows) = prepare(server.fresh(kind).await?, in_flight).await?;
-    let one_by_one = single(&bare, rows, length).await?;
-    bare.close().await;
-    let (bare, rows) = prepare(server.fresh(kind).await?, in_flight).await?;
-    let grouped = group(&bare, rows, length).await?;
-    bare.close().await;
+    let one_by_one = single(prepare(server, kind, in_flight, length, 0.25).await?, in_flight, length).await?;
+    let grouped = group(prepare(server, kind, in_flight, length, 1.0).await?, in_flight, length).await?;
     Ok((one_by_one, grouped))
 }
 
-/// Fills a database with operations that nobody runs, and takes hold of their rows.
-async fn prepare(database: Database, count: usize) -> Result<(Bare, Vec<BareStep>), String> {
-    database.fill(count, "writes").await?;
+/// Operations that nobody runs, handed out one after the other.
+struct Supply {
+    bare: Bare,
+    rows: Mutex<Vec<BareStep>>,
+    clock: SystemClock,
+}
+
+async fn prepare(
+    server: &Server,
+    kind: Kind,
+    in_flight: usize,
+    length: Duration,
+    share: f64,
+) -> Result<Supply, String> {
+    let database = server.fresh(kind).await?;
+    let steps = MOST_STEPS_PER_S * share * length.as_secs_f64() * (in_flight as f64 / 64.0).sqrt();
+    database.fill(in_flight + (steps / NAMES.len() as f64) as usize, "writes").await?;
     let bare = database.bare().await?;
     let ids = bare.take().await.map_err(|error| error.to_string())?;
-    Ok((bare, ids.into_iter().map(BareStep::of).collect()))
+    let rows = Mutex::new(ids.into_iter().map(BareStep::of).collect());
+    Ok(Supply { bare, rows, clock: SystemClock::default() })
 }
 
-/// Moves a row on to its next step. The texts are made anew, as the engine has to.
-fn next(step: &mut BareStep, clock: &SystemClock) {
-    step.number += 1;
-    let count = u64::try_from(step.number).unwrap_or(0);
-    let name = NAMES[usize::try_from(count).unwrap_or(0) % NAMES.len()];
-    step.at = clock.wall().as_micros();
-    name.clone_into(&mut step.step);
-    step.data = JsonText::of(&Data::after(count)).map_or_else(|_| String::new(), |text| text.as_str().to_owned());
-    let record = RecordKind::Attempt {
-        stage: "bench".to_owned(),
-        step: name.to_owned(),
-        attempt: 1,
-        outcome: Outcome::Done,
-        took_us: 100,
-        reason: None,
-        until: None,
-        on: None,
-    };
-    step.record = serde_json::to_string(&record).unwrap_or_default();
-}
-
-/// As many workers as there are rows, each with one transaction per step.
-async fn single(bare: &Bare, rows: Vec<BareStep>, length: Duration) -> Result<f64, String> {
-    let clock = SystemClock::default();
-    let (over, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    let begun = clock.monotonic();
-    let workers: Vec<_> = rows
-        .into_iter()
-        .map(|mut row| {
-            let (bare, over, written) = (bare.clone(), over.clone(), written.clone());
-            tokio::spawn(async move {
-                while !over.load(Ordering::Relaxed) {
-                    next(&mut row, &clock);
-                    bare.write_one(&row).await.map_err(|error| error.to_string())?;
-                    written.fetch_add(1, Ordering::Relaxed);
-                }
-                Ok::<_, String>(())
-            })
-        })
-        .collect();
-    clock.sleep(length).await;
-    over.store(true, Ordering::Relaxed);
-    for worker in workers {
-        worker.await.map_err(|error| error.to_string())??;
+impl Supply {
+    fn fresh(&self) -> Option<BareStep> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
-    Ok(written.load(Ordering::Relaxed) as f64 / clock.monotonic().saturating_sub(begun).as_secs_f64())
+
+    /// Moves on to the next step: of the same operation, or the first of a fresh one. None when
+    /// there is no operation left. The texts are made anew, as the engine has to.
+    fn next(&self, mut step: BareStep) -> Option<BareStep> {
+        if usize::try_from(step.number).unwrap_or(0) == NAMES.len() {
+            step = self.fresh()?;
+        }
+        let name = NAMES[usize::try_from(step.number).unwrap_or(0)];
+        step.number += 1;
+        step.at = self.clock.wall().as_micros();
+        name.clone_into(&mut step.step);
+        let data = Data::after(u64::try_from(step.number).unwrap_or(0));
+        step.data = JsonText::of(&data).map_or_else(|_| String::new(), |text| text.as_str().to_owned());
+        let record = RecordKind::Attempt {
+            stage: "bench".to_owned(),
+            step: name.to_owned(),
+            attempt: 1,
+            outcome: Outcome::Done,
+            took_us: 100,
+            reason: None,
+            until: None,
+            on: None,
+        };
+        step.record = serde_json::to_string(&record).unwrap_or_default();
+        Some(step)
+    }
+
+    fn has_time(&self, begun: Duration, length: Duration) -> bool {
+        self.clock.monotonic().saturating_sub(begun) < length
+    }
+
+    fn per_second(&self, written: usize, begun: Duration) -> f64 {
+        written as f64 / self.clock.monotonic().saturating_sub(begun).as_secs_f64()
+    }
 }
 
-/// All rows in one transaction, again and again.
-async fn group(bare: &Bare, mut rows: Vec<BareStep>, length: Duration) -> Result<f64, String> {
-    let clock = SystemClock::default();
-    let begun = clock.monotonic();
+/// As many workers as operations in flight, each with one transaction per step.
+async fn single(supply: Supply, in_flight: usize, length: Duration) -> Result<f64, String> {
+    let (supply, written) = (Arc::new(supply), Arc::new(AtomicUsize::new(0)));
+    let begun = supply.clock.monotonic();
+    let mut workers = tokio::task::JoinSet::new();
+    for _ in 0..in_flight {
+        let (supply, written) = (supply.clone(), written.clone());
+        workers.spawn(async move {
+            let mut row = supply.fresh().and_then(|row| supply.next(row));
+            while let Some(step) = row.take_if(|_| supply.has_time(begun, length)) {
+                supply.bare.write_one(&step).await.map_err(|error| error.to_string())?;
+                written.fetch_add(1, Ordering::Relaxed);
+                row = supply.next(step);
+            }
+            Ok::<_, String>(())
+        });
+    }
+    while let Some(worker) = workers.join_next().await {
+        worker.map_err(|error| error.to_string())??;
+    }
+    let figure = supply.per_second(written.load(Ordering::Relaxed), begun);
+    supply.bare.close().await;
+    Ok(figure)
+}
+
+/// The next steps of all operations in flight in one transaction, again and again.
+async fn group(supply: Supply, in_flight: usize, length: Duration) -> Result<f64, String> {
+    let mut rows: Vec<_> = (0..in_flight).filter_map(|_| supply.fresh()).collect();
+    let begun = supply.clock.monotonic();
     let mut written = 0;
-    while clock.monotonic().saturating_sub(begun) < length {
-        rows.iter_mut().for_each(|row| next(row, &clock));
-        bare.write_group(&rows).await.map_err(|error| error.to_string())?;
+    while supply.has_time(begun, length) {
+        rows = rows.into_iter().filter_map(|row| supply.next(row)).collect();
+        if rows.len() < in_flight {
+            break;
+        }
+        supply.bare.write_group(&rows).await.map_err(|error| error.to_string())?;
         written += rows.len();
     }
-    Ok(written as f64 / clock.monotonic().saturating_sub(begun).as_secs_f64())
+    let figure = supply.per_second(written, begun);
+    supply.bare.close().await;
+    Ok(figure)
 }

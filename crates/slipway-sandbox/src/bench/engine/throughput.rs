@@ -13,7 +13,7 @@ use super::{
     databases::{Kind, Server},
     steps::{self, NAMES, Watch, operation},
 };
-use crate::bench::measure::Percentiles;
+use crate::bench::measure::{Percentiles, cpu_time};
 
 /// A step writes three rows: operation, ledger, flight recorder.
 const ROWS_PER_STEP: f64 = 3.0;
@@ -40,6 +40,8 @@ pub struct Throughput {
     pub engine_vs_single_ratio: f64,
     /// The engine in units of the second.
     pub engine_vs_group_ratio: f64,
+    /// Processor time of this process per step of the engine; the database's is not in it.
+    pub engine_cpu_us_per_step: f64,
     /// From the end of a step's code to the beginning of the next step of the same operation.
     pub step_commit: Percentiles,
     /// From the acknowledged insert of an operation to the beginning of its first step.
@@ -58,7 +60,7 @@ impl Throughput {
 
 pub(super) async fn measure(server: &Server, kind: Kind, in_flight: usize, seconds: f64) -> Result<Throughput, String> {
     let (single, group) = bare::measure(server, kind, in_flight, Duration::from_secs_f64(seconds)).await?;
-    let (engine, step_commit) = engine_loop(server, kind, in_flight, group * seconds).await?;
+    let (engine, step_commit, cpu) = engine_loop(server, kind, in_flight, group * seconds).await?;
     let enqueue_to_first_step = first_steps(server, kind).await?;
     let round = |figure: f64| (figure * 100.0).round() / 100.0;
     Ok(Throughput {
@@ -70,6 +72,7 @@ pub(super) async fn measure(server: &Server, kind: Kind, in_flight: usize, secon
         engine_steps_per_s: round(engine),
         engine_vs_single_ratio: round(engine / single),
         engine_vs_group_ratio: round(engine / group),
+        engine_cpu_us_per_step: round(cpu),
         step_commit,
         enqueue_to_first_step,
     })
@@ -83,20 +86,22 @@ async fn engine_loop(
     kind: Kind,
     in_flight: usize,
     steps_wanted: f64,
-) -> Result<(f64, Percentiles), String> {
+) -> Result<(f64, Percentiles, f64), String> {
     let database = server.fresh(kind).await?;
     let watch = Watch::new();
     let count = ((steps_wanted / NAMES.len() as f64) as usize).clamp(in_flight * 2, 20_000);
     database.fill(count, "writes").await?;
-    let begun = watch.clock.monotonic();
+    let (begun, cpu) = (watch.clock.monotonic(), cpu_time());
     let engine = steps::engine(database.store.clone(), &watch, in_flight).await?;
     while watch.look(|seen| seen.ended) < count {
         watch.clock.sleep(millis(2)).await;
     }
     let took = watch.clock.monotonic().saturating_sub(begun);
+    let cpu = cpu_time().saturating_sub(cpu);
     engine.stop().await;
     let (steps, commits) = watch.look(|seen| (seen.steps, std::mem::take(&mut seen.commits)));
-    Ok((steps as f64 / took.as_secs_f64(), Percentiles::of(commits)))
+    let cpu_us_per_step = cpu.as_secs_f64() * 1e6 / steps as f64;
+    Ok((steps as f64 / took.as_secs_f64(), Percentiles::of(commits), cpu_us_per_step))
 }
 
 /// Accepts one operation after the other on an engine that has nothing else to do.
