@@ -21,7 +21,6 @@ mod enqueue;
 mod group;
 mod listen;
 mod open;
-mod plain;
 mod read;
 mod replicas;
 

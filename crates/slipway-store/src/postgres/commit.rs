@@ -33,7 +33,7 @@ use sqlx::{Connection, PgConnection, types::Uuid};
 use super::{
     actions::wake_locked,
     group::{Group, Written},
-    plain, read,
+    read,
 };
 use crate::{
     claims::{Waiting, waiting_columns},
@@ -83,10 +83,7 @@ pub(super) async fn commit(
         return Ok((Vec::new(), News::None));
     }
     if ends.is_empty() && keys.is_empty() {
-        let written = match plain::is_plain(commits) {
-            true => plain::write(conn, commits).await?,
-            false => Group::of(commits).write(conn).await?,
-        };
+        let written = Group::of(commits).write(conn).await?;
         let news = news(commits, &written);
         return Ok((answer(conn, keyring, commits, written).await?, news));
     }
