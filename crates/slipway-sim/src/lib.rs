@@ -6,6 +6,7 @@
 //! and orphans. It breaks at will, where a [`Fault`] says so.
 
 pub mod dial;
+pub mod kube;
 pub mod listening;
 pub mod systems;
 
