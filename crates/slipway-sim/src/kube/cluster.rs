@@ -237,6 +237,10 @@ impl View for Cluster {
         self.policy().rules(user, namespace)
     }
 
+    fn sign(&self, claims: &Value) -> String {
+        self.0.tokens.sign(claims)
+    }
+
     fn authenticate(&self, token: &str) -> Option<User> {
         super::auth::authn::token(self, token)
     }

@@ -96,7 +96,11 @@ impl Call<'_> {
                     return Ok(Deleted::Gone(object));
                 }
                 let removed = store.remove(cluster, table, place, stored.version).await;
-                removed.map(|last| Deleted::Gone(self.read(&last)))
+                removed.map(|last| {
+                    let last = self.read(&last);
+                    self.removed_definition(&last);
+                    Deleted::Gone(last)
+                })
             } else {
                 if self.dry_run || metadata::is_same(&marked, &object) {
                     return Ok(Deleted::Waiting(marked));

@@ -434,6 +434,8 @@ pub trait View: Send + Sync {
     fn may(&self, user: &User, access: &Access<'_>) -> bool;
     /// All rules this user has in a namespace.
     fn rules(&self, user: &User, namespace: &str) -> Vec<super::auth::rbac::Rule>;
+    /// A token with these claims, as the cluster signs them.
+    fn sign(&self, claims: &Value) -> String;
     /// Whose token is this?
     fn authenticate(&self, token: &str) -> Option<User>;
 }

@@ -22,7 +22,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 pub use self::{
     disk::DiskError,
-    table::{Change, Event, TooOld},
+    table::{Change, Event, TooOld, frame},
 };
 use self::{
     table::Table,

@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use super::{
     apply::{self, Manager, Operation},
     cluster::Cluster,
+    controllers::definitions,
     kind::{Ctx, Kind, Subresource, User},
-    metadata,
+    kinds, metadata,
     object::{Draft, Name, Stored},
     status::{Cause, CauseReason, Status},
     store::{Expect, WriteError},
@@ -170,7 +171,11 @@ impl<'a> Call<'a> {
             draft,
         );
         match put.await {
-            Ok(stored) => Ok(Written { object: self.read(&stored), created: true }),
+            Ok(stored) => {
+                let object = self.read(&stored);
+                self.stored_definition(&object);
+                Ok(Written { object, created: true })
+            }
             Err(WriteError::Conflict(_)) => Err(taken()),
             Err(error) => Err(Status::from(error)),
         }
@@ -206,11 +211,19 @@ impl<'a> Call<'a> {
             let (store, cluster, table) = (self.cluster.store(), self.cluster.name(), &self.kind.stored_as);
             let answer = if finished {
                 // The last finalizer is gone, and with it the object.
-                store.remove(cluster, table, self.name(name), stored.version).await.map(|_| new)
+                let removed = store.remove(cluster, table, self.name(name), stored.version).await;
+                removed.map(|_| {
+                    self.removed_definition(&new);
+                    new
+                })
             } else {
                 let expect = Expect::Version(stored.version);
                 let put = store.put(cluster, table, self.name(name), expect, self.draft_of(new)).await;
-                put.map(|stored| self.read(&stored))
+                put.map(|stored| {
+                    let object = self.read(&stored);
+                    self.stored_definition(&object);
+                    object
+                })
             };
             match answer {
                 Ok(object) => return Ok(Written { object, created: false }),
@@ -304,6 +317,20 @@ impl<'a> Call<'a> {
     /// The object in this kind's form.
     pub fn read(&self, stored: &Stored) -> Value {
         self.kind.from_stored(stored.value())
+    }
+
+    /// A definition is served from the moment it is stored.
+    fn stored_definition(&self, object: &Value) {
+        if self.kind.stored_as == kinds::DEFINITIONS {
+            definitions::serve(self.cluster, object);
+        }
+    }
+
+    /// And no longer from the moment it is gone.
+    pub(crate) fn removed_definition(&self, object: &Value) {
+        if self.kind.stored_as == kinds::DEFINITIONS {
+            definitions::forget(self.cluster, object);
+        }
     }
 
     /// Asks the strategy.
