@@ -220,7 +220,8 @@ impl Work<'_> {
 
     /// Where kubectl has left its annotation before, it is kept up to date.
     fn write_last_applied(&self, object: &mut Value) {
-        let annotation = object.get_mut("metadata").and_then(|metadata| metadata.get_mut("annotations")?.get_mut(LAST_APPLIED));
+        let annotation =
+            object.get_mut("metadata").and_then(|metadata| metadata.get_mut("annotations")?.get_mut(LAST_APPLIED));
         let Some(annotation) = annotation.filter(|text| text.as_str().is_some_and(|text| !text.is_empty())) else {
             return;
         };
@@ -300,7 +301,14 @@ fn system_fields() -> Set {
         set.insert(&[field(name)]);
     }
     for name in [
-        "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
         "resourceVersion",
     ] {
         set.insert(&[field("metadata"), field(name)]);
@@ -311,7 +319,10 @@ fn system_fields() -> Set {
 /// What there is before there is an object: its type.
 fn nothing_like(object: &Value) -> Value {
     let fields = ["apiVersion", "kind"].into_iter();
-    fields.filter_map(|name| Some((name.to_owned(), object.get(name)?.clone()))).collect::<serde_json::Map<_, _>>().into()
+    fields
+        .filter_map(|name| Some((name.to_owned(), object.get(name)?.clone())))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 /// `namespace/name; group/version, Kind=kind`.

@@ -65,6 +65,7 @@ pub const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 pub const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 
 struct Definition {
+    name: String,
     json: Value,
     node: OnceLock<Node>,
 }
@@ -72,23 +73,23 @@ struct Definition {
 impl Definition {
     fn node(&'static self) -> &'static Node {
         self.node.get_or_init(|| {
-            let shape = match self.json.get("x-slipway-shaped-like").and_then(Value::as_str) {
-                Some(other) => shape_of(other),
-                None => self.json.clone(),
-            };
+            if !SCHEMAS_OR_NOT.iter().any(|or_not| self.name == format!("{EXTENSIONS}{or_not}")) {
+                return Node::read(&self.json, Origin::Builtin);
+            }
+            // Where they are schemas, their fields are known; where they are not, they have none.
+            let mut shape = definition(&format!("{EXTENSIONS}JSONSchemaProps")).cloned().unwrap_or_default();
+            if let Value::Object(fields) = &mut shape {
+                fields.remove("type");
+            }
             Node::read(&shape, Origin::Builtin)
         })
     }
 }
 
-/// The fields of another definition, of any type.
-fn shape_of(name: &str) -> Value {
-    let mut shape = definition(name).cloned().unwrap_or_default();
-    if let Value::Object(fields) = &mut shape {
-        fields.remove("type");
-    }
-    shape
-}
+const EXTENSIONS: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.";
+
+/// A schema, or a list or a truth value in its place.
+const SCHEMAS_OR_NOT: [&str; 3] = ["JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray"];
 
 static DEFINITIONS: LazyLock<BTreeMap<String, Definition>> = LazyLock::new(|| {
     let mut generator = SchemaSettings::openapi3().into_generator();
@@ -107,12 +108,11 @@ static DEFINITIONS: LazyLock<BTreeMap<String, Definition>> = LazyLock::new(|| {
             definition["x-kubernetes-group-version-kind"] = kind;
         }
     }
-    all.into_iter().map(|(name, json)| (name, Definition { json, node: OnceLock::new() })).collect()
+    all.into_iter().map(|(name, json)| (name.clone(), Definition { name, json, node: OnceLock::new() })).collect()
 });
 
 /// Where the crate describes its own types rather than what the wire may carry.
 fn mend(all: &mut serde_json::Map<String, Value>) {
-    const EXTENSIONS: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.";
     let mut replace = |name: &str, with: Value| {
         if let Some(Value::Object(definition)) = all.get_mut(name) {
             definition.retain(|key, _| key == "description");
@@ -120,9 +120,8 @@ fn mend(all: &mut serde_json::Map<String, Value>) {
         }
     };
     replace(&format!("{EXTENSIONS}JSON"), json!({}));
-    for name in ["JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray"] {
-        let like = format!("{EXTENSIONS}JSONSchemaProps");
-        replace(&format!("{EXTENSIONS}{name}"), json!({ "x-slipway-shaped-like": like }));
+    for name in SCHEMAS_OR_NOT {
+        replace(&format!("{EXTENSIONS}{name}"), json!({}));
     }
     let quantity = json!({ "oneOf": [{ "type": "string" }, { "type": "number" }] });
     replace("io.k8s.apimachinery.pkg.api.resource.Quantity", quantity);

@@ -21,6 +21,8 @@ mod supported;
 mod tests;
 mod validate;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::{Value, json};
 
 use self::node::{Node, Origin};
@@ -32,6 +34,7 @@ pub use duplicates::duplicate_fields;
 #[derive(Debug)]
 pub struct Schema {
     json: Value,
+    digest: u64,
     root: Root,
 }
 
@@ -65,7 +68,7 @@ impl Schema {
         }
         let mut root = Node::read(open_api_v3_schema, Origin::Custom);
         root.embedded = true;
-        Ok(Self { json: open_api_v3_schema.clone(), root: Root::Own(Box::new(root)) })
+        Ok(Self::new(open_api_v3_schema.clone(), Root::Own(Box::new(root))))
     }
 
     /// Anything goes.
@@ -73,12 +76,18 @@ impl Schema {
         let json = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
         let mut root = Node::read(&json, Origin::Custom);
         root.embedded = true;
-        Self { json, root: Root::Own(Box::new(root)) }
+        Self::new(json, Root::Own(Box::new(root)))
     }
 
     /// Of a built-in kind; the JSON refers to its definition.
     pub(in crate::kube) fn builtin(name: &str, node: &'static Node) -> Self {
-        Self { json: json!({ "$ref": format!("{}{name}", node::REFERENCE) }), root: Root::Builtin(node) }
+        Self::new(json!({ "$ref": format!("{}{name}", node::REFERENCE) }), Root::Builtin(node))
+    }
+
+    fn new(json: Value, root: Root) -> Self {
+        let mut hasher = DefaultHasher::new();
+        json.to_string().hash(&mut hasher);
+        Self { digest: hasher.finish(), json, root }
     }
 
     /// Removes fields the schema does not know, and names them, sorted, as strict decoding does: `spec.foo`.
@@ -116,6 +125,11 @@ impl Schema {
     /// [`super::builtin_schema::definition`].
     pub fn as_json(&self) -> &Value {
         &self.json
+    }
+
+    /// A number that changes with the schema, for whoever keeps documents made of it.
+    pub fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// The root of the tree.

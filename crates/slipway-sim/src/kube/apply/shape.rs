@@ -118,8 +118,10 @@ impl List<'_> {
             Shape::Node(node, _) => node.field(key)?.default.clone(),
             Shape::Deduced | Shape::Untyped => None,
         };
-        let found: Map<String, Value> =
-            keys.iter().filter_map(|key| Some((key.clone(), fields.get(key).cloned().or_else(|| default(key))?))).collect();
+        let found: Map<String, Value> = keys
+            .iter()
+            .filter_map(|key| Some((key.clone(), fields.get(key).cloned().or_else(|| default(key))?)))
+            .collect();
         if found.is_empty() {
             let keys: Vec<String> = keys.iter().map(|key| format!("{key:?}")).collect();
             return Err(format!(

@@ -108,5 +108,9 @@ pub(super) const KINDS: &[Row] = &[
 ];
 
 /// Definitions that are no kinds of their own but stand in every document.
-pub(super) const SUPPORT: &[fn(&mut SchemaGenerator)] =
-    &[describe::<meta::ObjectMeta>, describe::<meta::ListMeta>, describe::<meta::Status>, describe::<meta::DeleteOptions>];
+pub(super) const SUPPORT: &[fn(&mut SchemaGenerator)] = &[
+    describe::<meta::ObjectMeta>,
+    describe::<meta::ListMeta>,
+    describe::<meta::Status>,
+    describe::<meta::DeleteOptions>,
+];

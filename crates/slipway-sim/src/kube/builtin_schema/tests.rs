@@ -58,10 +58,7 @@ fn schemas_of_schemas_are_known_at_every_depth() {
         } } },
     }] } });
     let unknown = definitions.prune(&mut object);
-    assert_eq!(
-        unknown,
-        ["spec.versions[0].schema.openAPIV3Schema.properties.a.items.additionalProperties.wrong"]
-    );
+    assert_eq!(unknown, ["spec.versions[0].schema.openAPIV3Schema.properties.a.items.additionalProperties.wrong"]);
     assert_eq!(definitions.validate(&object["spec"]["versions"], None).len(), 1, "the wrong root");
 }
 
@@ -70,12 +67,7 @@ fn names_are_those_of_kubernetes() {
     for (group, version, kind, expected) in [
         ("", "v1", "Namespace", "io.k8s.api.core.v1.Namespace"),
         ("rbac.authorization.k8s.io", "v1", "Role", "io.k8s.api.rbac.v1.Role"),
-        (
-            "apiregistration.k8s.io",
-            "v1",
-            "APIService",
-            "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService",
-        ),
+        ("apiregistration.k8s.io", "v1", "APIService", "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService"),
     ] {
         assert_eq!(name(group, version, kind), Some(expected));
     }

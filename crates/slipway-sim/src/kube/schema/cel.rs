@@ -47,8 +47,7 @@ impl Rule {
         let text = |name: &str| rule.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
         let compile = |text: &str| Program::compile(text).map_err(|error| error.to_string());
         let program = compile(&text("rule"));
-        let uses_old_self =
-            program.as_ref().is_ok_and(|program| program.references().has_variable("oldSelf"));
+        let uses_old_self = program.as_ref().is_ok_and(|program| program.references().has_variable("oldSelf"));
         let message_expression = text("messageExpression");
         Self {
             message: text("message"),
@@ -239,14 +238,35 @@ fn typed_text(node: &Node, text: &str) -> Cel {
     FUNCTIONS.with(|functions| {
         let mut context = functions.new_inner_scope();
         context.add_variable_from_value("text", plain());
-        program.with(|program| program.as_ref().and_then(|program| program.execute(&context).ok())).unwrap_or_else(plain)
+        program
+            .with(|program| program.as_ref().and_then(|program| program.execute(&context).ok()))
+            .unwrap_or_else(plain)
     })
 }
 
 /// Words of CEL that cannot be field names in it.
 const RESERVED: &[&str] = &[
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-    "let", "loop", "package", "namespace", "return", "var", "void", "while",
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
 ];
 
 /// The name of a field as rules write it.

@@ -54,11 +54,9 @@ impl Checks {
         };
         let nodes = |name: &str| match schema.get(name).and_then(Value::as_array) {
             // A definition wrapped in allOf is a reference, not a check.
-            Some(all) => all
-                .iter()
-                .filter(|one| one.get("$ref").is_none())
-                .map(|one| Node::read(one, origin))
-                .collect(),
+            Some(all) => {
+                all.iter().filter(|one| one.get("$ref").is_none()).map(|one| Node::read(one, origin)).collect()
+            }
             None => Vec::new(),
         };
         Self {

@@ -18,7 +18,9 @@ pub(super) fn fits(format: &str, text: &str) -> bool {
         "uuid3" => uuid(text, Some('3'), false),
         "uuid4" => uuid(text, Some('4'), true),
         "uuid5" => uuid(text, Some('5'), true),
-        "email" => matches!(text.rsplit_once('@'), Some((who, host)) if !who.is_empty() && !host.is_empty() && !text.contains(' ')),
+        "email" => {
+            matches!(text.rsplit_once('@'), Some((who, host)) if !who.is_empty() && !host.is_empty() && !text.contains(' '))
+        }
         "hostname" => name(text, 255, |label| label.len() <= 63),
         "k8sshortname" => text.len() <= 63 && !text.contains('.') && lower_name(text, 63),
         "k8slongname" => lower_name(text, 253),
@@ -53,8 +55,8 @@ fn duration(text: &str) -> bool {
 }
 
 const UNITS: &[&str] = &[
-    "ns", "us", "µs", "μs", "ms", "s", "m", "h", "d", "w", "sec", "second", "seconds", "min", "minute", "minutes", "hr",
-    "hour", "hours", "day", "days", "week", "weeks",
+    "ns", "us", "µs", "μs", "ms", "s", "m", "h", "d", "w", "sec", "second", "seconds", "min", "minute", "minutes",
+    "hr", "hour", "hours", "day", "days", "week", "weeks",
 ];
 
 fn cidr(text: &str) -> bool {

@@ -237,10 +237,11 @@ fn child(schema: &Value, origin: Origin) -> Child {
 
 /// The name a schema refers to, alone or wrapped so that it can have a description.
 pub(in crate::kube) fn reference(schema: &Value) -> Option<&str> {
-    let direct = schema.get("$ref").or_else(|| match schema.get("allOf").and_then(Value::as_array).map(Vec::as_slice) {
-        Some([one]) => one.get("$ref"),
-        _ => None,
-    });
+    let direct =
+        schema.get("$ref").or_else(|| match schema.get("allOf").and_then(Value::as_array).map(Vec::as_slice) {
+            Some([one]) => one.get("$ref"),
+            _ => None,
+        });
     direct?.as_str()?.strip_prefix(REFERENCE)
 }
 

@@ -78,7 +78,8 @@ fn invariants(schema: &Value, level: Level, at: &str, causes: &mut Vec<Cause>) {
         }
     }
     if int_or_string {
-        for (name, set) in [("x-kubernetes-preserve-unknown-fields", preserve), ("x-kubernetes-embedded-resource", embedded)]
+        for (name, set) in
+            [("x-kubernetes-preserve-unknown-fields", preserve), ("x-kubernetes-embedded-resource", embedded)]
         {
             if set {
                 let why = "must be false if x-kubernetes-int-or-string is true";
@@ -108,7 +109,8 @@ fn invariants(schema: &Value, level: Level, at: &str, causes: &mut Vec<Cause>) {
     }
     resource_fields(schema, level, embedded, at, causes);
     if embedded && !preserve && properties(schema).next().is_none() {
-        let why = "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields";
+        let why =
+            "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields";
         causes.push(Cause::required(child("properties"), why));
     }
 }
@@ -221,7 +223,8 @@ fn complete(validation: &Value, shape: &Value, shape_at: &str, at: &str, causes:
 
 fn complete_nested(validation: &Value, shape: &Value, shape_at: &str, at: &str, causes: &mut Vec<Cause>) {
     complete(validation, shape, shape_at, at, causes);
-    let missing = |place: String, because: String| Cause::required(place, &format!("because it is defined in {because}"));
+    let missing =
+        |place: String, because: String| Cause::required(place, &format!("because it is defined in {because}"));
     if let Some(items) = validation.get("items") {
         let (place, because) = (path::child(shape_at, "items"), path::child(at, "items"));
         match shape.get("items") {
@@ -237,4 +240,3 @@ fn complete_nested(validation: &Value, shape: &Value, shape_at: &str, at: &str, 
         }
     }
 }
-

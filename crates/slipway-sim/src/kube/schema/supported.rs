@@ -148,7 +148,10 @@ fn list_and_map(schema: &Value, at: &str, causes: &mut Vec<Cause>) {
     if !keys.is_empty() && list != Some("map") {
         let why = "must be map if x-kubernetes-list-map-keys is non-empty";
         let place = child("x-kubernetes-list-type");
-        causes.push(list.map_or_else(|| Cause::required(place.clone(), why), |kind| Cause::invalid(place.clone(), &json!(kind), why)));
+        causes.push(list.map_or_else(
+            || Cause::required(place.clone(), why),
+            |kind| Cause::invalid(place.clone(), &json!(kind), why),
+        ));
     }
     if list == Some("map") {
         list_map(schema, &keys, at, causes);
@@ -165,7 +168,10 @@ fn list_and_map(schema: &Value, at: &str, causes: &mut Vec<Cause>) {
             let why = "must be atomic as item of a list with x-kubernetes-list-type=set";
             let shown = items.get("x-kubernetes-map-type").cloned().unwrap_or_default();
             let place = path::child(&child("items"), "x-kubernetes-map-type");
-            causes.push(Cause { message: format!("Invalid value: {shown}: {why}"), ..Cause::invalid(place, &shown, why) });
+            causes.push(Cause {
+                message: format!("Invalid value: {shown}: {why}"),
+                ..Cause::invalid(place, &shown, why)
+            });
         }
     }
 }
@@ -191,7 +197,11 @@ fn list_map(schema: &Value, keys: &[String], at: &str, causes: &mut Vec<Cause>) 
         let property_at = path::key(&path::child(&items_at, "properties"), key);
         match items.get("properties").and_then(|properties| properties.get(key)) {
             None => {
-                causes.push(Cause::invalid(keys_at.clone(), &json!(keys), "entries must all be names of item properties"));
+                causes.push(Cause::invalid(
+                    keys_at.clone(),
+                    &json!(keys),
+                    "entries must all be names of item properties",
+                ));
             }
             Some(property) => {
                 if matches!(property.get("type").and_then(Value::as_str), Some("array" | "object")) {
