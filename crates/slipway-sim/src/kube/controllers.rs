@@ -70,8 +70,14 @@ pub(crate) async fn run(clusters: Weak<Clusters>, store: Store) {
     }
 }
 
-/// After a start: everything that was on its way when the server went down.
-pub(crate) fn unfinished(cluster: &Cluster) -> Vec<News> {
+/// After a start: looks at everything that was on its way when the server went down.
+pub(crate) fn resume(cluster: &Cluster) {
+    for one in unfinished(cluster) {
+        cluster.store().tell(one);
+    }
+}
+
+fn unfinished(cluster: &Cluster) -> Vec<News> {
     let mut found = Vec::new();
     for kind in cluster.registry().all() {
         let listed = cluster.store().list(cluster.name(), &kind.stored_as, "", None, 0);

@@ -213,6 +213,12 @@ impl Store {
         self.shared.news.subscribe()
     }
 
+    /// Tells everybody about something again.
+    pub(crate) fn tell(&self, news: News) {
+        // Nobody listening is fine.
+        let _ = self.shared.news.send(news);
+    }
+
     /// Objects that name this uid as an owner.
     pub fn dependents(&self, cluster: &str, uid: &str) -> Vec<(Arc<str>, Name)> {
         let state = self.shared.read();

@@ -152,7 +152,6 @@ impl<'a> Call<'a> {
         Status::unless_valid(&self.kind.group, &self.kind.kind, &name, causes)?;
         if how == How::Update {
             let (time, version) = (clock::seconds(self.now), self.kind.api_version());
-            metadata::of(&mut object).remove("managedFields");
             apply::track_update(None, &mut object, &self.manager_at(&time, &version), &self.kind.schema);
         }
         let taken = || Status::already_exists(&self.kind.group, &self.kind.plural, &name);

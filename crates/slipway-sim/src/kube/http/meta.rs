@@ -15,22 +15,22 @@ use crate::kube::{
 };
 
 /// The Kubernetes version whose behaviour this server shows.
-pub const VERSION: &str = "v1.36.0";
+pub(super) const VERSION: &str = "v1.36.0";
 
 const HEALTH: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
 /// Anybody may ask this.
-pub fn is_public(path: &str) -> bool {
+pub(super) fn is_public(path: &str) -> bool {
     path == "/version" || HEALTH.iter().any(|health| path == *health || path.starts_with(&format!("{health}/")))
 }
 
 /// Anybody with a name may ask this.
-pub fn is_discovery(path: &str) -> bool {
+pub(super) fn is_discovery(path: &str) -> bool {
     ["/api", "/apis", "/openapi"].iter().any(|root| path == *root || path.starts_with(&format!("{root}/")))
 }
 
 /// Answers it.
-pub fn serve(
+pub(super) fn serve(
     cluster: &Cluster,
     frame: &Frame,
     method: &Method,

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// How long ago, as short as people say it: `42s`, `5m3s`, `3h`, `12d`.
-pub fn human(seconds: i64) -> String {
+pub(super) fn human(seconds: i64) -> String {
     let (s, m, h, d) = (seconds, seconds / 60, seconds / 3600, seconds / 86_400);
     let two = |big: i64, unit: &str, small: i64, small_unit: &str| match small {
         0 => format!("{big}{unit}"),
@@ -34,18 +34,18 @@ pub fn since(time: &Value, now: Timestamp) -> String {
 }
 
 /// Age of the object.
-pub fn age(object: &Value, now: Timestamp) -> Value {
+pub(super) fn age(object: &Value, now: Timestamp) -> Value {
     json!(since(&object["metadata"]["creationTimestamp"], now))
 }
 
 /// Keys of a Secret or ConfigMap.
-pub fn data(object: &Value, _: Timestamp) -> Value {
+pub(super) fn data(object: &Value, _: Timestamp) -> Value {
     let count = |key: &str| object[key].as_object().map_or(0, serde_json::Map::len);
     json!(count("data") + count("binaryData"))
 }
 
 /// Secrets of a service account.
-pub fn secrets(object: &Value, _: Timestamp) -> Value {
+pub(super) fn secrets(object: &Value, _: Timestamp) -> Value {
     json!(object["secrets"].as_array().map_or(0, Vec::len))
 }
 

@@ -114,8 +114,12 @@ impl Definitions {
             match version["schema"].get("openAPIV3Schema").filter(|schema| !schema.is_null()) {
                 None => causes.push(Cause::required(place, "schemas are required")),
                 Some(schema) => {
-                    let wrong = Schema::from_crd(schema).err().unwrap_or_default();
-                    causes.extend(wrong.into_iter().map(|cause| Cause { field: join(&place, &cause.field), ..cause }));
+                    let is_common = versions(object).all(|other| other["schema"] == version["schema"]);
+                    if !is_common || index == 0 {
+                        let read =
+                            if is_common { Schema::from_crd(schema) } else { Schema::from_crd_at(&place, schema) };
+                        causes.extend(read.err().unwrap_or_default());
+                    }
                 }
             }
             for (index, column) in version["additionalPrinterColumns"].as_array().into_iter().flatten().enumerate() {
@@ -130,14 +134,6 @@ impl Definitions {
             }
         }
         causes
-    }
-}
-
-fn join(place: &str, field: &str) -> String {
-    match field {
-        "" => place.to_owned(),
-        _ if field.starts_with('[') => format!("{place}{field}"),
-        _ => format!("{place}.{field}"),
     }
 }
 
