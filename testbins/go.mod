@@ -3,7 +3,7 @@
 // One version of Kubernetes for everything: Gardener's own module file names the k8s.io libraries it
 // was released with, and kube-apiserver is taken from the same patch release.
 //
-// To move to another release: change the four versions in the first block and the one in `replace`
+// To move to another release: change the versions of Kubernetes, etcd, Gardener (twice) and the one in `replace`
 // (v1.X.Y there is v0.X.Y here; the names are those of the `replace` block in Kubernetes' own go.mod),
 // copy the `exclude` lines of Gardener's go.mod, then run `go mod tidy`.
 module slipway/testbins

@@ -1,0 +1,2 @@
+//! The contract suites.
+mod smoke;
