@@ -9,6 +9,7 @@ pub mod clock;
 pub mod dial;
 pub mod kube;
 pub mod listening;
+pub mod real;
 pub mod systems;
 
 pub use dial::{Dial, Fault};
