@@ -23,7 +23,8 @@ use super::{
     controllers::{self, Clusters},
     http::{self as face, Asker, Faults, Frame, Reset},
     kind::User,
-    kinds, kubeconfig,
+    kinds,
+    kubeconfig::{self, Credentials},
     pki::{Ca, Pair, PkiError},
     registry::Registry,
     status::Status,
@@ -213,8 +214,13 @@ impl Server {
 
     /// A kubeconfig for the administrator of a cluster, by the common port.
     pub fn kubeconfig(&self, cluster: &str, address: SocketAddr) -> String {
+        self.kubeconfig_with(cluster, address, &Credentials::Certificate(&self.0.admin))
+    }
+
+    /// The same with other credentials.
+    pub fn kubeconfig_with(&self, cluster: &str, address: SocketAddr, credentials: &Credentials<'_>) -> String {
         let url = format!("https://{address}{}", Self::path(cluster));
-        kubeconfig::render(cluster, &url, self.ca(), &kubeconfig::Credentials::Certificate(&self.0.admin))
+        kubeconfig::render(cluster, &url, self.ca(), credentials)
     }
 
     /// A client in this process, for the administrator of a cluster: no socket, no TLS.
