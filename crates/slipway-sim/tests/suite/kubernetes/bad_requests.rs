@@ -92,8 +92,7 @@ async fn yaml_is_understood(cx: Cx) {
 
 async fn an_unknown_wish_for_an_answer_is_refused(cx: Cx) {
     let answer = cx.get_as(&cx.core("configmaps"), "text/html").await;
-    let message = "only the following media types are accepted: application/json";
-    answer.refused_with(406, "NotAcceptable", message);
+    answer.refused_with(406, "NotAcceptable", "application/json, application/yaml");
     // Whoever takes anything gets JSON.
     cx.get_as(&cx.core("configmaps"), "text/html, */*").await.ok();
 }
