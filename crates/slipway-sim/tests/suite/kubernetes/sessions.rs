@@ -305,10 +305,12 @@ async fn delete_waits_for_finalizers(cx: Cx) {
     shell.ok("patch cm a -p {\"metadata\":{\"finalizers\":[\"example.com/kept\"]}}").await;
     shell.ok("delete cm a --wait=false").await;
     assert!(!shell.ok("get cm a -o jsonpath={.metadata.deletionTimestamp}").await.is_empty());
-    let (deleted, patched) = futures::join!(
-        shell.ok("delete cm a"),
-        shell.ok("patch cm a --type=merge -p {\"metadata\":{\"finalizers\":null}}")
-    );
+    let (deleted, patched) = futures::join!(shell.run("delete cm a"), async {
+        // Until the other has begun to wait; nothing it does can be seen from outside.
+        slipway_sim::clock::sleep(std::time::Duration::from_secs(2)).await;
+        shell.ok("patch cm a --type=merge -p {\"metadata\":{\"finalizers\":null}}").await
+    });
+    let deleted = format!("{}{}", deleted.out, deleted.err);
     assert!(deleted.starts_with("configmap \"a\" deleted"), "{deleted}");
     assert_eq!(patched, "configmap/a patched\n");
 }
