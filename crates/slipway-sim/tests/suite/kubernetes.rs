@@ -47,6 +47,11 @@ static THEMES: &[Theme] = &[
 static EXCEPTIONS: &[Exception] = &[];
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_kubernetes_contract_holds_on_the_embedded_api() {
+    contract::run("kubernetes", THEMES, EXCEPTIONS, Target::embedded().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_kubernetes_contract_holds_on_a_real_kube_apiserver() {
     if let Some(target) = Target::kube_apiserver().await {
         contract::run("kubernetes", THEMES, EXCEPTIONS, target).await;

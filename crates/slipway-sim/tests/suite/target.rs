@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
-use slipway_sim::real;
+use slipway_sim::{
+    kube::{self, kubeconfig::Credentials, pki::Ca},
+    real,
+};
 
 /// A server under test.
 pub(crate) struct Target {
@@ -16,7 +19,14 @@ pub(crate) struct Target {
 
 enum Server {
     Kube(Box<real::Kube>),
+    Embedded { server: kube::Server, door: kube::Door, _folder: tempfile::TempDir },
 }
+
+/// The logical cluster the cases run in.
+const CLUSTER: &str = "contract";
+
+/// Long enough for any run.
+const DAY: std::time::Duration = std::time::Duration::from_secs(86_400);
 
 impl Target {
     /// A real kube-apiserver, if the machine has one.
@@ -29,10 +39,26 @@ impl Target {
         })
     }
 
+    /// Our own API, on disk and over TLS as in production.
+    pub(crate) async fn embedded() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let settings = kube::Settings { folder: Some(folder.path().to_owned()), ..kube::Settings::default() };
+        let server = kube::Server::start(settings).await.expect("a server");
+        server.add_cluster(CLUSTER).await.expect("a cluster");
+        let door = server.listen(([127, 0, 0, 1], 0).into()).await.expect("a port");
+        let kubectl = real::Binaries::find().map(|found| found.path("kubectl"));
+        Self {
+            name: "embedded".to_owned(),
+            kubectl: kubectl.unwrap_or_else(|_| "kubectl".into()),
+            server: Server::Embedded { server, door, _folder: folder },
+        }
+    }
+
     /// The administrator's kubeconfig.
     pub(crate) fn admin(&self) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig().to_owned(),
+            Server::Embedded { server, door, .. } => server.kubeconfig(CLUSTER, door.address()),
         }
     }
 
@@ -40,6 +66,10 @@ impl Target {
     pub(crate) fn user(&self, name: &str, groups: &[&str]) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_of(name, groups).expect("a certificate"),
+            Server::Embedded { server, door, .. } => {
+                let pair = server.sign_client(name, groups, DAY).expect("a certificate");
+                server.kubeconfig_with(CLUSTER, door.address(), &Credentials::Certificate(&pair))
+            }
         }
     }
 
@@ -47,6 +77,11 @@ impl Target {
     pub(crate) fn stranger(&self) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_of_stranger().expect("a certificate"),
+            Server::Embedded { server, door, .. } => {
+                let ca = Ca::new("nobody-knows-it").expect("an authority");
+                let pair = ca.client("stranger", &["system:masters"], DAY).expect("a certificate");
+                server.kubeconfig_with(CLUSTER, door.address(), &Credentials::Certificate(&pair))
+            }
         }
     }
 
@@ -54,6 +89,9 @@ impl Target {
     pub(crate) fn token(&self, token: &str) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_with_token(token),
+            Server::Embedded { server, door, .. } => {
+                server.kubeconfig_with(CLUSTER, door.address(), &Credentials::Token(token))
+            }
         }
     }
 
@@ -61,6 +99,7 @@ impl Target {
     pub(crate) fn sign_token(&self, claims: &Value) -> String {
         match &self.server {
             Server::Kube(kube) => kube.sign_token(claims),
+            Server::Embedded { server, .. } => server.cluster(CLUSTER).expect("the cluster").tokens().sign(claims),
         }
     }
 }
