@@ -51,6 +51,36 @@ pub struct Kind {
     pub generation: Generation,
     /// Comes from a CustomResourceDefinition; some refusals are worded otherwise for these.
     pub custom: bool,
+    /// The table its objects are in: one for all versions of a kind, and for two kinds that are one (events).
+    pub stored_as: String,
+    /// What its names look like.
+    pub naming: Naming,
+    /// From and to the stored form, where that is more than another `apiVersion`.
+    pub convert: Option<Convert>,
+    /// A PUT of an object that does not exist makes it.
+    pub creates_on_update: bool,
+}
+
+/// How two forms of a kind become each other.
+#[derive(Clone, Copy)]
+pub struct Convert {
+    /// Makes this kind out of the stored form.
+    pub from_stored: fn(&mut Value),
+    /// Makes the stored form out of this kind.
+    pub to_stored: fn(&mut Value),
+}
+
+/// What names of a kind look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// Up to 253 letters, digits, dashes and dots: most kinds.
+    Subdomain,
+    /// Up to 63 letters, digits and dashes: namespaces.
+    Label,
+    /// The same, and it starts with a letter: services.
+    LabelWithLetter,
+    /// Anything that fits between two slashes: roles.
+    PathSegment,
 }
 
 /// All verbs of a stored kind.
@@ -188,6 +218,10 @@ impl Kind {
             strategy: Arc::new(Plain),
             generation: Generation::None,
             custom: false,
+            stored_as: super::status::qualified(group, plural),
+            naming: Naming::Subdomain,
+            convert: None,
+            creates_on_update: false,
         }
     }
 
@@ -236,6 +270,30 @@ impl Kind {
     /// How writes move the generation.
     pub fn generation(mut self, generation: Generation) -> Self {
         self.generation = generation;
+        self
+    }
+
+    /// What its names look like.
+    pub fn naming(mut self, naming: Naming) -> Self {
+        self.naming = naming;
+        self
+    }
+
+    /// Groups of kinds it belongs to.
+    pub fn categories(mut self, names: &[&str]) -> Self {
+        self.categories = names.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    /// A PUT of an object that does not exist makes it.
+    pub fn creates_on_update(mut self) -> Self {
+        self.creates_on_update = true;
+        self
+    }
+
+    /// It can only be asked.
+    pub fn question(mut self) -> Self {
+        self.verbs = QUESTION;
         self
     }
 
@@ -293,6 +351,11 @@ pub trait Strategy: Send + Sync {
     fn may_delete(&self, object: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
         let _ = (object, ctx);
         Ok(())
+    }
+
+    /// The object has just been marked as deleted and waits: what else shows that? Namespaces have a phase.
+    fn mark_deleted(&self, object: &mut Value) {
+        let _ = object;
     }
 
     /// A call of a subresource; for kinds that are only a question, of the kind itself (`subresource` is empty).
@@ -369,6 +432,10 @@ pub trait View: Send + Sync {
     fn kind(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Kind>>;
     /// May this user do that?
     fn may(&self, user: &User, access: &Access<'_>) -> bool;
+    /// All rules this user has in a namespace.
+    fn rules(&self, user: &User, namespace: &str) -> Vec<super::auth::rbac::Rule>;
+    /// Whose token is this?
+    fn authenticate(&self, token: &str) -> Option<User>;
 }
 
 /// Everything a strategy knows besides the object.
