@@ -11,12 +11,15 @@
 //! | [`defaults`], [`admit`], [`generation`] | what the server adds to what a client wrote |
 
 pub mod admit;
+pub mod certificates;
 pub mod chance;
 pub mod cidr;
 pub mod clock;
 pub mod cron;
 pub mod defaults;
 pub mod generation;
+pub mod kinds;
+pub mod kubeconfig;
 pub mod landscape;
 pub mod names;
 pub mod problems;

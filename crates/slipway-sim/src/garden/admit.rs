@@ -10,8 +10,8 @@ use super::{
     rules::Refs,
     shoot::{CONFIRM_DELETION, CONFIRMED_BY, CREATED_BY, NEEDS_RETRY, OPERATION, TASKS, operations},
     value::{
-        annotate, annotation, at, default, has, is_deleting, is_true, list, name, named, parses_as_true,
-        place, same, set, text, texts, unannotate,
+        annotate, annotation, at, default, has, is_deleting, is_true, list, name, named, parses_as_true, place, same,
+        set, text, texts, unannotate,
     },
 };
 use crate::kube::{kind::Ctx, status::Status};
@@ -81,7 +81,8 @@ fn exposure_class(shoot: &mut Value, ctx: &Ctx<'_>) -> Result<(), Status> {
         let labels = place(shoot, "spec.seedSelector.matchLabels");
         match labels.get(key) {
             Some(given) if given != value => {
-                let why = format!("conflicting seed selector label {key:?} between shoot and exposure class {called:?}");
+                let why =
+                    format!("conflicting seed selector label {key:?} between shoot and exposure class {called:?}");
                 return Err(Status::forbidden(CORE, "shoots", name(shoot), &why));
             }
             _ => labels[key] = value.clone(),
@@ -91,7 +92,10 @@ fn exposure_class(shoot: &mut Value, ctx: &Ctx<'_>) -> Result<(), Status> {
         let given = list(shoot, "spec.tolerations").iter().find(|one| text(one, "key") == text(toleration, "key"));
         match given {
             Some(given) if !same(given, toleration) => {
-                let why = format!("conflicting toleration {:?} between shoot and exposure class {called:?}", text(toleration, "key"));
+                let why = format!(
+                    "conflicting toleration {:?} between shoot and exposure class {called:?}",
+                    text(toleration, "key")
+                );
                 return Err(Status::forbidden(CORE, "shoots", name(shoot), &why));
             }
             Some(_) => {}
@@ -147,9 +151,9 @@ fn machines(shoot: &mut Value, old: &Value, profile: &Profile, now: Timestamp, p
             continue;
         }
         let before = named(old_workers, text(worker, "name")).map(|old| at(old, "machine.image"));
-        if let Some(before) = before.filter(|image| {
-            !image.is_null() && (called.is_empty() || called == text(image, "name"))
-        }) {
+        if let Some(before) =
+            before.filter(|image| !image.is_null() && (called.is_empty() || called == text(image, "name")))
+        {
             set(worker, "machine.image", before.clone());
             continue;
         }
@@ -226,7 +230,8 @@ fn tasks(shoot: &mut Value, old: &Value) {
         && changed("spec")
         && text(shoot, "status.lastOperation.state") == "Failed";
     let wanted = [(infrastructure, &[INFRASTRUCTURE][..]), (dns, &DNS[..])];
-    let mut words: Vec<String> = annotation(shoot, TASKS).split(',').filter(|one| !one.is_empty()).map(str::to_owned).collect();
+    let mut words: Vec<String> =
+        annotation(shoot, TASKS).split(',').filter(|one| !one.is_empty()).map(str::to_owned).collect();
     for task in wanted.iter().filter(|(wanted, _)| *wanted).flat_map(|(_, tasks)| tasks.iter()) {
         if !words.iter().any(|one| one == task) {
             words.push((*task).to_owned());

@@ -1,6 +1,6 @@
 //! The times of hibernation schedules: five-field cron lines in a time zone.
 
-use jiff::{ToSpan, Timestamp, Zoned, tz::TimeZone};
+use jiff::{Timestamp, ToSpan, Zoned, tz::TimeZone};
 
 /// A cron line: which minutes, hours, days, months and weekdays it means, one bit each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,8 @@ fn field(text: &str, low: u32, high: u32, names: &[&str]) -> Result<u64, String>
             None if step.is_some() => (number(range)?, high),
             None => (number(range)?, number(range)?),
         };
-        let step = step.map_or(Ok(1), |step| step.parse::<usize>().map_err(|_| format!("Failed to parse int from {step}")))?;
+        let step =
+            step.map_or(Ok(1), |step| step.parse::<usize>().map_err(|_| format!("Failed to parse int from {step}")))?;
         if from > to || step == 0 {
             return Err(format!("Beginning of range ({from}) beyond end of range ({to}): {part}"));
         }

@@ -81,7 +81,9 @@ fn asked(shoot: &Value) -> Asked {
         ["rotate-ssh-keypair"] => Asked { moves: true, consumed: false },
         _ => {
             let picked_up = |word: &&str| {
-                PICKED_UP.contains(word) || word.starts_with("rotate-rollout-workers") || word.starts_with("rollout-workers")
+                PICKED_UP.contains(word)
+                    || word.starts_with("rotate-rollout-workers")
+                    || word.starts_with("rollout-workers")
             };
             Asked { moves: words.iter().any(picked_up), consumed: false }
         }
@@ -141,7 +143,11 @@ mod tests {
         assert_eq!(write("Error", "retry", spec()), (7, "retry".into()), "fires with a later write that meets Failed");
         assert_eq!(write("Succeeded", "rotate-ca-start", spec()), (8, "rotate-ca-start".into()));
         assert_eq!(write("Succeeded", "rollout-workers=a", spec()), (8, "rollout-workers=a".into()));
-        assert_eq!(write("", "reconcile", spec()), (7, "reconcile".into()), "nothing happens before the first operation");
+        assert_eq!(
+            write("", "reconcile", spec()),
+            (7, "reconcile".into()),
+            "nothing happens before the first operation"
+        );
         assert_eq!(write("Succeeded", "rotate-ssh-keypair", spec()), (7, String::new()), "no access, no key");
     }
 }

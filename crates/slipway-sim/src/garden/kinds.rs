@@ -12,9 +12,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
+    chance::Chance,
     clock::Clock,
     kubeconfig::Issuer,
     problems::CORE,
+    scheduler::Usage,
     value::{at, is_true, label, list, number, text},
 };
 use crate::kube::kind::{Cell, Column, Generation, Kind, Subresource};
@@ -22,11 +24,24 @@ use crate::kube::kind::{Cell, Column, Generation, Kind, Subresource};
 const SECURITY: &str = "security.gardener.cloud";
 const AUTHENTICATION: &str = "authentication.gardener.cloud";
 
-/// All kinds. Strategies look at the garden's clock, and kubeconfigs are issued by its issuer.
-pub fn kinds(clock: &Clock, issuer: &Issuer, seed: u64) -> Vec<Kind> {
+/// What the strategies of a garden share with its engine.
+#[derive(Debug, Clone)]
+pub struct Shared {
+    /// Simulated time.
+    pub clock: Clock,
+    /// Who issues kubeconfigs.
+    pub issuer: Issuer,
+    /// How full the Seeds are.
+    pub usage: Usage,
+    /// Chance.
+    pub chance: Chance,
+}
+
+/// All kinds.
+pub fn kinds(shared: &Shared) -> Vec<Kind> {
     let core = |kind: &str, plural: &str| Kind::new(CORE, "v1beta1", kind, plural).generation(Generation::Spec);
     vec![
-        shoot(clock, issuer, seed),
+        shoot(shared),
         core("CloudProfile", "cloudprofiles")
             .short(&["cprofile", "cpfl"])
             .strategy(profiles::CloudProfiles)
@@ -49,7 +64,9 @@ pub fn kinds(clock: &Clock, issuer: &Issuer, seed: u64) -> Vec<Kind> {
                 Column::age(),
             ]),
         core("Seed", "seeds").below(Subresource::Status).strategy(simple::SEED).columns(vec![
-            Column::of("Status", "string", |seed, _| json!(if super::scheduler::is_usable(seed) { "Ready" } else { "NotReady" })),
+            Column::of("Status", "string", |seed, _| {
+                json!(if super::scheduler::is_usable(seed) { "Ready" } else { "NotReady" })
+            }),
             Column::path("Last Operation", ".status.lastOperation.state"),
             Column::path("Provider", ".spec.provider.type"),
             Column::path("Region", ".spec.provider.region"),
@@ -104,7 +121,8 @@ pub fn kinds(clock: &Clock, issuer: &Issuer, seed: u64) -> Vec<Kind> {
     ]
 }
 
-fn shoot(clock: &Clock, issuer: &Issuer, seed: u64) -> Kind {
+fn shoot(shared: &Shared) -> Kind {
+    let Shared { clock, issuer, usage, chance } = shared.clone();
     let kubeconfig = |name, kind| Subresource::Call { name, group: AUTHENTICATION, version: "v1alpha1", kind };
     Kind::new(CORE, "v1beta1", "Shoot", "shoots")
         .namespaced()
@@ -112,13 +130,20 @@ fn shoot(clock: &Clock, issuer: &Issuer, seed: u64) -> Kind {
         .below(Subresource::View { name: "binding" })
         .below(kubeconfig("adminkubeconfig", "AdminKubeconfigRequest"))
         .below(kubeconfig("viewerkubeconfig", "ViewerKubeconfigRequest"))
-        .selectable(&["spec.seedName", "status.seedName", "spec.cloudProfileName", "spec.cloudProfile.name", "spec.cloudProfile.kind"])
-        .strategy(shoots::Shoots::new(clock.clone(), issuer.clone(), seed))
+        .selectable(&[
+            "spec.seedName",
+            "status.seedName",
+            "spec.cloudProfileName",
+            "spec.cloudProfile.name",
+            "spec.cloudProfile.kind",
+        ])
+        .strategy(shoots::Shoots::new(clock, issuer, usage, chance))
         .columns(shoot_columns())
 }
 
 fn shoot_columns() -> Vec<Column> {
-    let of = |name: &str, cell: fn(&Value, Timestamp) -> Value| Column { cell: Cell::Of(cell), ..Column::path(name, "") };
+    let of =
+        |name: &str, cell: fn(&Value, Timestamp) -> Value| Column { cell: Cell::Of(cell), ..Column::path(name, "") };
     vec![
         of("CloudProfile", |shoot, _| json!(super::shoot::profile_name(shoot))),
         Column::path("Provider", ".spec.provider.type"),

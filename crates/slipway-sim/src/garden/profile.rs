@@ -85,7 +85,11 @@ impl Profile {
 
     /// The names of a region's zones.
     pub fn zones(&self, region: &str) -> Vec<&str> {
-        self.region(region).map_or(&[][..], |region| list(region, "zones")).iter().map(|zone| text(zone, "name")).collect()
+        self.region(region)
+            .map_or(&[][..], |region| list(region, "zones"))
+            .iter()
+            .map(|zone| text(zone, "name"))
+            .collect()
     }
 
     /// Whether a type is missing in one of the zones; `what` is `unavailableMachineTypes` or its like.

@@ -52,6 +52,9 @@ pub struct Refs {
     pub profile: Profile,
     /// The Seed in its spec; null if it has none.
     pub seed: Value,
+    /// How many Shoots that Seed has. Counted once by whoever watches Shoots: to list ten thousand of
+    /// them for every binding would make the simulator the slowest part of a test.
+    pub seed_usage: u64,
 }
 
 /// Where a rule is asked, and with that how it refuses.

@@ -1,5 +1,10 @@
 //! Which Seed hosts a Shoot: the scheduler's choice, and the questions admission asks about it.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
 use serde_json::Value;
 
 use super::{
@@ -23,10 +28,30 @@ pub fn capacity(seed: &Value) -> Option<u64> {
     given.as_u64().or_else(|| given.as_str().and_then(|text| text.parse().ok()))
 }
 
-/// How many Shoots are on a Seed, by spec or in fact.
-pub fn usage(shoots: &[Value], seed: &str) -> u64 {
-    let on = |shoot: &&Value| text(shoot, "spec.seedName") == seed || text(shoot, "status.seedName") == seed;
-    shoots.iter().filter(on).count() as u64
+/// How many Shoots are on each Seed. Clones count together.
+#[derive(Debug, Clone, Default)]
+pub struct Usage(Arc<Mutex<BTreeMap<String, u64>>>);
+
+impl Usage {
+    fn counts(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The Shoots on a Seed.
+    pub fn of(&self, seed: &str) -> u64 {
+        self.counts().get(seed).copied().unwrap_or_default()
+    }
+
+    /// A Shoot went from one Seed to another; empty means none.
+    pub fn moved(&self, from: &str, to: &str) {
+        let mut counts = self.counts();
+        if let Some(count) = counts.get_mut(from).filter(|_| from != to) {
+            *count = count.saturating_sub(1);
+        }
+        if !to.is_empty() && from != to {
+            *counts.entry(to.to_owned()).or_default() += 1;
+        }
+    }
 }
 
 /// Whether a Seed is ready to be used.
@@ -66,7 +91,7 @@ fn provider_fits(selector: &Value, seed: &Value) -> bool {
 /// One reason after the other drops candidates; the first that leaves none is told.
 struct Filter {
     why: fn(&Value) -> String,
-    keeps: fn(&Value, &Profile, &Value, &[Value]) -> bool,
+    keeps: fn(&Value, &Profile, &Value, &Usage) -> bool,
 }
 
 #[rustfmt::skip]
@@ -101,13 +126,14 @@ static FILTERS: &[Filter] = &[
     },
     Filter {
         why: |_| "0/0 seed cluster candidate(s) are eligible for scheduling: {seed does not have available capacity for shoots}".to_owned(),
-        keeps: |_, _, seed, shoots| capacity(seed).is_none_or(|most| usage(shoots, name(seed)) < most),
+        keeps: |_, _, seed, usage| capacity(seed).is_none_or(|most| usage.of(name(seed)) < most),
     },
 ];
 
 fn selector_text(selector: &Value) -> String {
-    let labels: Vec<String> =
-        entries(selector, "matchLabels").map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())).collect();
+    let labels: Vec<String> = entries(selector, "matchLabels")
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
     labels.join(",")
 }
 
@@ -121,14 +147,16 @@ fn has_provider(shoot: &Value, profile: &Profile, seed: &Value) -> bool {
 
 /// The Seed for a Shoot: in its own region if there is one, else the nearest by name, and of those the
 /// emptiest. Or the reason why there is none.
-pub fn choose<'a>(shoot: &Value, profile: &Profile, seeds: &'a [Value], shoots: &[Value]) -> Result<&'a str, String> {
+pub fn choose<'a>(shoot: &Value, profile: &Profile, seeds: &'a [Value], usage: &Usage) -> Result<&'a str, String> {
     let mut candidates: Vec<&Value> = seeds.iter().collect();
     for filter in FILTERS {
         let before = candidates.len();
-        candidates.retain(|seed| (filter.keeps)(shoot, profile, seed, shoots));
+        candidates.retain(|seed| (filter.keeps)(shoot, profile, seed, usage));
         if candidates.is_empty() {
             let why = (filter.why)(shoot);
-            return Err(why.replace("0/0", &format!("0/{before}")).replace("the 0 seeds", &format!("the {before} seeds")));
+            return Err(why
+                .replace("0/0", &format!("0/{before}"))
+                .replace("the 0 seeds", &format!("the {before} seeds")));
         }
     }
     let region = text(shoot, "spec.region");
@@ -138,11 +166,43 @@ pub fn choose<'a>(shoot: &Value, profile: &Profile, seeds: &'a [Value], shoots: 
         let common = region.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
         if region == other { 0 } else { 1000 - common.min(999) }
     };
-    let best = candidates.into_iter().min_by_key(|seed| (distance(seed), usage(shoots, name(seed)), name(seed).to_owned()));
+    let best = candidates.into_iter().min_by_key(|seed| (distance(seed), usage.of(name(seed)), name(seed).to_owned()));
     best.map(name).ok_or_else(|| "no seed is left".to_owned())
 }
 
 /// Whether the Seed has reconciliations switched off.
 pub fn is_stopped(seed: &Value) -> bool {
     super::value::parses_as_true(super::value::annotation(seed, "shoot.gardener.cloud/emergency-stop-reconciliations"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::garden::{landscape, value::set};
+    use serde_json::json;
+
+    #[test]
+    fn the_nearest_seed_that_fits_is_chosen_and_else_the_reason_is_told() {
+        let objects = landscape::objects();
+        let seeds: Vec<Value> = objects.iter().filter(|one| text(one, "kind") == "Seed").cloned().collect();
+        let profile = Profile { root: "aws".into(), spec: json!({}) };
+        let shoot = json!({"spec": {"region": "eu-central-1", "provider": {"type": "aws"}}});
+        let usage = Usage::default();
+        let choose = |edit: &dyn Fn(&mut Value)| {
+            let mut shoot = shoot.clone();
+            edit(&mut shoot);
+            super::choose(&shoot, &profile, &seeds, &usage).map(str::to_owned)
+        };
+        assert_eq!(choose(&|_| {}).as_deref(), Ok("aws-eu1"), "not the tainted one");
+        assert_eq!(choose(&|s| set(s, "spec.region", "us-west-2")).as_deref(), Ok("aws-us1"));
+        let tolerant = choose(&|s| set(s, "spec.tolerations", json!([{"key": "seed.gardener.cloud/protected"}])));
+        assert_eq!(tolerant.as_deref(), Ok("aws-eu1"), "the emptiest, then by name");
+        let wrong = choose(&|s| set(s, "spec.seedSelector.matchLabels", json!({"moon": "yes"})));
+        assert!(wrong.is_err_and(|why| why.contains("matching labels required by seed selector of 'Shoot'")));
+        let wrong = choose(&|s| set(s, "spec.provider.type", "abacus"));
+        assert!(wrong.is_err_and(|why| why.contains("matching provider")));
+        usage.moved("", "aws-eu1");
+        usage.moved("aws-eu1", "aws-us1");
+        assert_eq!((usage.of("aws-eu1"), usage.of("aws-us1")), (0, 1));
+    }
 }

@@ -80,7 +80,8 @@ pub fn is_deleting(object: &Value) -> bool {
 /// The place at a path, made if it is not there. What is in the way and no map is replaced.
 pub fn place<'a>(object: &'a mut Value, path: &str) -> &'a mut Value {
     path.split('.').fold(object, |value, key| {
-        let index = key.parse::<usize>().ok().filter(|index| value.as_array().is_some_and(|items| *index < items.len()));
+        let index =
+            key.parse::<usize>().ok().filter(|index| value.as_array().is_some_and(|items| *index < items.len()));
         match index {
             Some(index) => &mut value[index],
             None => {

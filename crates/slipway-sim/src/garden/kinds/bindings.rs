@@ -24,8 +24,12 @@ pub(super) struct Bindings {
     reference: &'static str,
 }
 
-pub(super) const CREDENTIALS: Bindings =
-    Bindings { group: SECURITY, kind: "CredentialsBinding", plural: "credentialsbindings", reference: "credentialsRef" };
+pub(super) const CREDENTIALS: Bindings = Bindings {
+    group: SECURITY,
+    kind: "CredentialsBinding",
+    plural: "credentialsbindings",
+    reference: "credentialsRef",
+};
 pub(super) const SECRET: Bindings =
     Bindings { group: CORE, kind: "SecretBinding", plural: "secretbindings", reference: "secretRef" };
 
@@ -57,9 +61,14 @@ impl Bindings {
             problems.required(format!("{}.namespace", self.reference), "must provide a namespace");
         }
         if resource(reference).is_none() {
-            let (group, version) = text(reference, "apiVersion").split_once('/').unwrap_or(("", text(reference, "apiVersion")));
+            let (group, version) =
+                text(reference, "apiVersion").split_once('/').unwrap_or(("", text(reference, "apiVersion")));
             let shown = format!("{group}/{version}, Kind={}", text(reference, "kind"));
-            let known = ["/v1, Kind=Secret", "security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity", "core.gardener.cloud/v1beta1, Kind=InternalSecret"];
+            let known = [
+                "/v1, Kind=Secret",
+                "security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity",
+                "core.gardener.cloud/v1beta1, Kind=InternalSecret",
+            ];
             problems.unsupported(self.reference, &shown, &known);
         }
     }
@@ -69,7 +78,8 @@ impl Bindings {
         let reference = at(binding, self.reference);
         let Some((group, plural)) = resource(reference) else { return Ok(()) };
         let (place, called) = (text(reference, "namespace"), text(reference, "name"));
-        let access = Access { verb: "get", group, resource: plural, namespace: place, name: called, ..Access::default() };
+        let access =
+            Access { verb: "get", group, resource: plural, namespace: place, name: called, ..Access::default() };
         if !ctx.may(&access) {
             let what = plural.trim_end_matches('s');
             return refuse(format!("{} cannot reference a {what} you are not allowed to read", self.kind));
@@ -79,7 +89,14 @@ impl Bindings {
         }
         for quota in list(binding, "quotas") {
             let (place, called) = (text(quota, "namespace"), text(quota, "name"));
-            let access = Access { verb: "get", group: CORE, resource: "quotas", namespace: place, name: called, ..Access::default() };
+            let access = Access {
+                verb: "get",
+                group: CORE,
+                resource: "quotas",
+                namespace: place,
+                name: called,
+                ..Access::default()
+            };
             if !ctx.may(&access) {
                 return refuse(format!("{} cannot reference a quota you are not allowed to read", self.kind));
             }

@@ -58,7 +58,11 @@ fn check(profile: &Value, problems: &mut Problems) {
         let given = text(version, "version");
         let parts = given.split('.').filter(|part| part.parse::<u64>().is_ok()).count();
         if parts != 3 || given.split('.').count() != 3 {
-            problems.invalid(path.as_str(), version.clone(), r"all Kubernetes versions must match the regex ^([0-9]+\.){2}[0-9]+$");
+            problems.invalid(
+                path.as_str(),
+                version.clone(),
+                r"all Kubernetes versions must match the regex ^([0-9]+\.){2}[0-9]+$",
+            );
         } else if seen.contains(&given) {
             problems.duplicate(format!("{path}.version"), given);
         }
@@ -78,7 +82,11 @@ fn check(profile: &Value, problems: &mut Problems) {
         && has(&versions[index], "expirationDate")
     {
         let path = format!("spec.kubernetes.versions[{index}].expirationDate");
-        problems.invalid(path, at(&versions[index], "expirationDate").clone(), "expiration date of latest kubernetes version must not be set");
+        problems.invalid(
+            path,
+            at(&versions[index], "expirationDate").clone(),
+            "expiration date of latest kubernetes version must not be set",
+        );
     }
     for (field, detail) in [
         ("machineImages", "must provide at least one machine image"),
@@ -159,7 +167,8 @@ fn parent(profile: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
     }
     problems.into_invalid(CORE, "NamespacedCloudProfile", name(profile))?;
     if ctx.view.get(CORE, "cloudprofiles", "", called).is_none() {
-        let why = format!("parent CloudProfile could not be found: cloudprofile.core.gardener.cloud {called:?} not found");
+        let why =
+            format!("parent CloudProfile could not be found: cloudprofile.core.gardener.cloud {called:?} not found");
         return Err(Status::forbidden(CORE, "namespacedcloudprofiles", name(profile), &why));
     }
     Ok(())

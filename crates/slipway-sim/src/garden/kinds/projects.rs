@@ -39,7 +39,9 @@ impl Strategy for Projects {
         set(project, "spec.createdBy", creator.clone());
         default(project, "spec.owner", creator);
         let owner = at(project, "spec.owner").clone();
-        let is_owner = |member: &Value| text(member, "name") == text(&owner, "name") && text(member, "kind") == text(&owner, "kind");
+        let is_owner = |member: &Value| {
+            text(member, "name") == text(&owner, "name") && text(member, "kind") == text(&owner, "kind")
+        };
         if !list(project, "spec.members").iter().any(is_owner) {
             let mut member = owner.clone();
             member["role"] = json!("admin");
@@ -54,9 +56,10 @@ impl Strategy for Projects {
         check(project, &mut problems);
         problems.into_invalid(CORE, "Project", name(project))?;
         let place = text(project, "spec.namespace");
-        let taken = ctx.view.list(CORE, "projects", "").iter().any(|other| {
-            !place.is_empty() && text(other, "spec.namespace") == place && name(other) != name(project)
-        });
+        let taken =
+            ctx.view.list(CORE, "projects", "").iter().any(|other| {
+                !place.is_empty() && text(other, "spec.namespace") == place && name(other) != name(project)
+            });
         if taken {
             let why = format!("namespace {place:?} is already used by another project");
             return Err(Status::forbidden(CORE, "projects", name(project), &why));

@@ -11,6 +11,7 @@ use crate::{
         kubeconfig::{Issuer, Role},
         problems::CORE,
         rules::{self, Case, Refs, project},
+        scheduler::Usage,
         shoot::{CONFIRM_DELETION, CONFIRMED_BY, IGNORE},
         value::{annotation, at, has, is_deleting, list, name, namespace, parses_as_true, remove, set, text, texts},
         version,
@@ -25,12 +26,13 @@ use crate::{
 pub(super) struct Shoots {
     clock: Clock,
     issuer: Issuer,
+    usage: Usage,
     chance: Chance,
 }
 
 impl Shoots {
-    pub(super) fn new(clock: Clock, issuer: Issuer, seed: u64) -> Self {
-        Self { clock, issuer, chance: Chance::new(seed) }
+    pub(super) fn new(clock: Clock, issuer: Issuer, usage: Usage, chance: Chance) -> Self {
+        Self { clock, issuer, usage, chance }
     }
 
     /// The same, at the garden's time: expiry of versions is a matter of simulated time.
@@ -40,7 +42,7 @@ impl Shoots {
 
     fn admit(&self, new: &mut Value, old: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
         defaults::fill(new, self.chance);
-        let refs = Refs::load(new, old, ctx)?;
+        let refs = Refs::load(new, old, &self.usage, ctx)?;
         admit::mutate(new, old, &refs, ctx)?;
         sync_profile_name(new);
         match ctx.subresource {
@@ -102,7 +104,9 @@ impl Strategy for Shoots {
             let managed = ctx.view.list("seedmanagement.gardener.cloud", "managedseeds", "garden");
             if let Some(seed) = managed.iter().find(|seed| text(seed, "spec.shoot.name") == name(shoot)) {
                 let (called, seed) = (name(shoot), name(seed));
-                return refuse(format!("cannot delete shoot garden/{called} since it is still referenced by a ManagedSeed {seed}"));
+                return refuse(format!(
+                    "cannot delete shoot garden/{called} since it is still referenced by a ManagedSeed {seed}"
+                ));
             }
         }
         if !is_deleting(shoot) && needs_second_person(shoot, ctx) {
@@ -157,7 +161,8 @@ fn needs_second_person(shoot: &Value, ctx: &Ctx<'_>) -> bool {
     let Some(project) = project(namespace(shoot), ctx.view) else { return false };
     let user = ctx.user.name.as_str();
     let wanted = list(&project, "spec.dualApprovalForDeletion").iter().any(|rule| {
-        let excepted = user.starts_with("system:serviceaccount:") && at(rule, "includeServiceAccounts") == &Value::Bool(false);
+        let excepted =
+            user.starts_with("system:serviceaccount:") && at(rule, "includeServiceAccounts") == &Value::Bool(false);
         text(rule, "resource") == "shoots" && !excepted && selected(at(rule, "selector"), shoot)
     });
     wanted && annotation(shoot, CONFIRMED_BY) == user

@@ -33,10 +33,7 @@ pub(super) const SEED: Simple = Simple {
         ("spec.networks.services", "must provide a services network"),
     ],
     immutable: &["spec.networks.pods", "spec.networks.services", "spec.networks.nodes", "spec.provider.type"],
-    defaults: &[
-        ("spec.settings.scheduling.visible", || json!(true)),
-        ("spec.networks.ipFamilies", || json!(["IPv4"])),
-    ],
+    defaults: &[("spec.settings.scheduling.visible", || json!(true)), ("spec.networks.ipFamilies", || json!(["IPv4"]))],
 };
 
 pub(super) const QUOTA: Simple = Simple {
@@ -105,7 +102,11 @@ impl Strategy for Simple {
             _ => return Ok(()),
         };
         if used(path) {
-            let why = format!("cannot delete {} {:?} since it is still used by shoot(s)", self.kind.to_lowercase(), name(object));
+            let why = format!(
+                "cannot delete {} {:?} since it is still used by shoot(s)",
+                self.kind.to_lowercase(),
+                name(object)
+            );
             return Err(Status::forbidden(self.group, plural, name(object), &why));
         }
         Ok(())
@@ -124,7 +125,9 @@ fn doubles(registration: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
         let secondary = at(resource, "primary") == &Value::Bool(false);
         if !secondary && others.clone().any(|other| list(other, "spec.resources").iter().any(same)) {
             let mut problems = Problems::default();
-            let detail = format!("another ControllerRegistration resource already exists that controls resource {kind}/{of_type}");
+            let detail = format!(
+                "another ControllerRegistration resource already exists that controls resource {kind}/{of_type}"
+            );
             problems.forbidden(format!("spec.resources[{index}]"), &detail);
             return problems.into_forbidden(CORE, "controllerregistrations", name(registration));
         }

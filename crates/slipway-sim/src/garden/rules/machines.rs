@@ -58,13 +58,16 @@ pub(super) fn region(case: &Case<'_>, problems: &mut Problems) -> Result<(), Sta
 
 pub(super) fn c10(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status> {
     let path = "spec.accessRestrictions";
-    if same(at(case.new, path), at(case.old, path)) && text(case.new, "spec.seedName") == text(case.old, "spec.seedName") {
+    if same(at(case.new, path), at(case.old, path))
+        && text(case.new, "spec.seedName") == text(case.old, "spec.seedName")
+    {
         return Ok(());
     }
     let names = |restrictions: &[Value]| -> Vec<String> {
         restrictions.iter().map(|one| text(one, "name").to_owned()).collect()
     };
-    let region = case.refs.profile.region(text(case.new, "spec.region")).map_or(&[][..], |one| list(one, "accessRestrictions"));
+    let region =
+        case.refs.profile.region(text(case.new, "spec.region")).map_or(&[][..], |one| list(one, "accessRestrictions"));
     let by_region = names(region);
     for (index, restriction) in list(case.new, path).iter().enumerate() {
         let (path, called) = (format!("{path}[{index}].name"), text(restriction, "name"));
@@ -100,9 +103,8 @@ fn machine_type(case: &Case<'_>, path: &str, worker: &Value, old: &Value, proble
         return;
     }
     let (profile, zones) = (&case.refs.profile, texts(worker, "zones"));
-    let unavailable = |name: &str| {
-        profile.is_unavailable(text(case.new, "spec.region"), &zones, "unavailableMachineTypes", name)
-    };
+    let unavailable =
+        |name: &str| profile.is_unavailable(text(case.new, "spec.region"), &zones, "unavailableMachineTypes", name);
     let supports = |name: &str| profile.architecture(name) == architecture;
     let fits = |kind: &&Value| {
         let name = text(kind, "name");
@@ -137,9 +139,8 @@ fn volume_type(case: &Case<'_>, path: &str, worker: &Value, old: &Value, problem
         return;
     }
     let (profile, zones) = (&case.refs.profile, texts(worker, "zones"));
-    let unavailable = |name: &str| {
-        profile.is_unavailable(text(case.new, "spec.region"), &zones, "unavailableVolumeTypes", name)
-    };
+    let unavailable =
+        |name: &str| profile.is_unavailable(text(case.new, "spec.region"), &zones, "unavailableVolumeTypes", name);
     let types = list(&profile.spec, "volumeTypes");
     let fits = |kind: &&Value| Profile::is_usable(kind) && !unavailable(text(kind, "name"));
     let mut supported: Vec<&str> = types.iter().filter(fits).map(|one| text(one, "name")).collect();
@@ -175,7 +176,10 @@ pub(super) fn w7(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status>
         let machine = profile.machine_type(text(worker, "machine.type")).map(|machine| at(machine, "storage"));
         let by_machine = machine.filter(|storage| text(storage, "type") == kind).map(|storage| at(storage, "minSize"));
         let by_volume = named(list(&profile.spec, "volumeTypes"), kind).map(|volume| at(volume, "minSize"));
-        let least = [by_machine, by_volume].into_iter().flatten().find(|least| quantity(least).is_some_and(|least| size < least));
+        let least = [by_machine, by_volume]
+            .into_iter()
+            .flatten()
+            .find(|least| quantity(least).is_some_and(|least| size < least));
         if let Some(least) = least {
             let detail = format!("size must be >= {}", least.as_str().unwrap_or_default());
             problems.invalid(format!("{path}.volume.size"), text(worker, "volume.size"), &detail);
@@ -317,12 +321,16 @@ pub(super) fn w11(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status
     for (path, worker, _) in case.workers() {
         total += number(worker, "minimum");
         if number(worker, "maximum") > most {
-            let detail = format!("the maximum node count of a worker pool must not exceed the limit of {most} total nodes configured in the cloud profile");
+            let detail = format!(
+                "the maximum node count of a worker pool must not exceed the limit of {most} total nodes configured in the cloud profile"
+            );
             problems.forbidden(format!("{path}.maximum"), &detail);
         }
     }
     if total > most {
-        let detail = format!("the total minimum node count of all worker pools must not exceed the limit of {most} total nodes configured in the cloud profile");
+        let detail = format!(
+            "the total minimum node count of all worker pools must not exceed the limit of {most} total nodes configured in the cloud profile"
+        );
         problems.forbidden("spec.provider.workers", &detail);
     }
     Ok(())

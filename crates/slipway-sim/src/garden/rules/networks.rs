@@ -39,8 +39,12 @@ pub(super) fn c1(case: &Case<'_>, problems: &mut Problems) {
             Ok(cidr) => {
                 let address = cidr.address.to_string();
                 match families[..] {
-                    ["IPv6"] if cidr.is_v4() => problems.invalid(path.as_str(), address, "must be a valid IPv6 address"),
-                    ["IPv4"] if !cidr.is_v4() => problems.invalid(path.as_str(), address, "must be a valid IPv4 address"),
+                    ["IPv6"] if cidr.is_v4() => {
+                        problems.invalid(path.as_str(), address, "must be a valid IPv6 address")
+                    }
+                    ["IPv4"] if !cidr.is_v4() => {
+                        problems.invalid(path.as_str(), address, "must be a valid IPv4 address")
+                    }
                     _ => {}
                 }
                 if !cidr.is_canonical() {

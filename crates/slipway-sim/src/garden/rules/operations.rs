@@ -162,7 +162,8 @@ fn words_together(case: &Case<'_>, word: &str, all: &[&str], path: &str, what: &
     if let Some((_, others)) = EXCLUDES.iter().find(|(one, _)| *one == word)
         && all.iter().any(|one| others.contains(one))
     {
-        let detail = format!("operation '{word}' is not permitted to be run together with {} {what}", others.join(", "));
+        let detail =
+            format!("operation '{word}' is not permitted to be run together with {} {what}", others.join(", "));
         problems.forbidden(path, &detail);
     }
     let rolls = word.starts_with("rotate-rollout-workers") || word.starts_with("rollout-workers");
@@ -176,8 +177,9 @@ fn context(shoot: &Value, word: &str, path: &str, problems: &mut Problems) {
     let phase = |what: &str| text(shoot, &format!("status.credentials.rotation.{what}.phase"));
     if let Some((_, what, at_rest)) = STARTS.iter().find(|(one, ..)| *one == word) {
         if !is_ready_for_rotation(shoot) {
-            let detail =
-                format!("cannot start {what} if shoot was not yet created successfully or is not ready for reconciliation");
+            let detail = format!(
+                "cannot start {what} if shoot was not yet created successfully or is not ready for reconciliation"
+            );
             problems.forbidden(path, &detail);
         }
         for rotation in *at_rest {
@@ -193,8 +195,9 @@ fn context(shoot: &Value, word: &str, path: &str, problems: &mut Problems) {
         for rotation in *prepared {
             let skipped = *rotation == "etcdEncryptionKey" && prepared.len() > 1 && !two_steps;
             if phase(rotation) != "Prepared" && !skipped {
-                let detail =
-                    format!("cannot complete {what} if .status.credentials.rotation.{rotation}.phase is not 'Prepared'");
+                let detail = format!(
+                    "cannot complete {what} if .status.credentials.rotation.{rotation}.phase is not 'Prepared'"
+                );
                 problems.forbidden(path, &detail);
             }
         }
@@ -257,7 +260,8 @@ pub(super) fn force_deletion(case: &Case<'_>, problems: &mut Problems) {
         return;
     }
     if !is_deleting(case.new) {
-        problems.forbidden(path.as_str(), "force-deletion annotation cannot be set when Shoot deletionTimestamp is nil");
+        problems
+            .forbidden(path.as_str(), "force-deletion annotation cannot be set when Shoot deletionTimestamp is nil");
     }
     let mut errors = list(case.new, "status.lastErrors").iter().flat_map(|error| texts(error, "codes"));
     if !errors.any(|code| shoot::find_code(code).is_some_and(|code| code.allows_force_deletion)) {

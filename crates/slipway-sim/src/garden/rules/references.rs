@@ -8,6 +8,7 @@ use crate::{
         names,
         problems::{CORE, Problems},
         profile::Profile,
+        scheduler::Usage,
         shoot::profile_name,
         value::{at, has, is_deleting, list, namespace, same, text},
         version,
@@ -24,7 +25,7 @@ const SECURITY: &str = "security.gardener.cloud";
 impl Refs {
     /// Looks up project, profile and Seed. Without them nothing can be said about the Shoot, so the
     /// real server answers `500`, and so do we (N3, N4).
-    pub fn load(shoot: &Value, old: &Value, ctx: &Ctx<'_>) -> Result<Self, Status> {
+    pub fn load(shoot: &Value, old: &Value, usage: &Usage, ctx: &Ctx<'_>) -> Result<Self, Status> {
         let both = has(shoot, "spec.cloudProfile") && !text(shoot, "spec.cloudProfileName").is_empty();
         if old.is_null() && both && !same(at(shoot, "spec.cloudProfile.name"), at(shoot, "spec.cloudProfileName")) {
             let message = "new shoot can only specify either cloudProfileName or cloudProfile reference";
@@ -43,7 +44,7 @@ impl Refs {
             let why = Status::not_found(CORE, "Project", place).message;
             Status::internal(format!("could not find referenced project: {why}"))
         })?;
-        Ok(Self { project, profile, seed })
+        Ok(Self { project, profile, seed, seed_usage: usage.of(seed_name) })
     }
 }
 
@@ -52,7 +53,8 @@ pub(crate) fn project(namespace: &str, view: &dyn View) -> Option<Value> {
     view.list(CORE, "projects", "").into_iter().find(|project| text(project, "spec.namespace") == namespace)
 }
 
-fn profile(shoot: &Value, view: &dyn View) -> Result<Profile, String> {
+/// The profile a Shoot uses, or why there is none.
+pub(crate) fn profile(shoot: &Value, view: &dyn View) -> Result<Profile, String> {
     let (kind, called) = (text(shoot, "spec.cloudProfile.kind"), profile_name(shoot));
     let missing = |resource| Status::not_found(CORE, resource, called).message;
     match kind {
@@ -102,11 +104,17 @@ pub(super) fn n4(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
     for (_, worker, _) in case.workers() {
         let (image, version) = (text(worker, "machine.image.name"), text(worker, "machine.image.version"));
         if case.refs.profile.image_version(image, version).is_none() {
-            return refuse(format!("newly referenced cloud profile does not contain the machine image version \"{image}@{version}\" currently in use by worker \"{}\"", text(worker, "name")));
+            return refuse(format!(
+                "newly referenced cloud profile does not contain the machine image version \"{image}@{version}\" currently in use by worker \"{}\"",
+                text(worker, "name")
+            ));
         }
         let machine = text(worker, "machine.type");
         if case.refs.profile.machine_type(machine).is_none() {
-            return refuse(format!("newly referenced cloud profile does not contain the machine type {machine:?} currently in use by worker \"{}\"", text(worker, "name")));
+            return refuse(format!(
+                "newly referenced cloud profile does not contain the machine type {machine:?} currently in use by worker \"{}\"",
+                text(worker, "name")
+            ));
         }
     }
     Ok(())
@@ -178,8 +186,7 @@ pub(super) fn n7(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
             "ConfigMap" => "configmaps",
             _ => continue,
         };
-        let access =
-            Access { verb: "get", resource: plural, namespace: place, name: called, ..Access::default() };
+        let access = Access { verb: "get", resource: plural, namespace: place, name: called, ..Access::default() };
         if !case.ctx.may(&access) {
             return Err(case.refuse("shoot cannot reference a resource you are not allowed to read"));
         }
@@ -267,7 +274,8 @@ pub(super) fn n8(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status>
     if !names::is_dns_subdomain(called) {
         problems.invalid(path, called, "exposureClassName is not a valid DNS subdomain");
     }
-    if !same(at(case.new, path), at(case.old, path)) && case.ctx.view.get(CORE, "exposureclasses", "", called).is_none() {
+    if !same(at(case.new, path), at(case.old, path)) && case.ctx.view.get(CORE, "exposureclasses", "", called).is_none()
+    {
         return Err(case.refuse(Status::not_found(CORE, "exposureclass", called).message));
     }
     Ok(())

@@ -51,18 +51,19 @@ pub(super) fn u14(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
 fn may_be_scheduled(case: &Case<'_>) -> Result<(), Status> {
     let (seed, called, on) = (&case.refs.seed, name(case.new), name(&case.refs.seed));
     if is_deleting(seed) {
-        return Err(case.refuse(format!("cannot schedule shoot '{called}' on seed '{on}' that is already marked for deletion")));
+        return Err(
+            case.refuse(format!("cannot schedule shoot '{called}' on seed '{on}' that is already marked for deletion"))
+        );
     }
     if !scheduler::tolerates(case.new, seed) {
         return Err(case.refuse("forbidden to use a seed whose taints are not tolerated by the shoot"));
     }
-    if let Some(most) = scheduler::capacity(seed) {
-        let shoots = case.ctx.view.list(CORE, "shoots", "");
-        if scheduler::usage(&shoots, on) >= most {
-            return Err(case.refuse(format!(
-                "cannot schedule shoot '{called}' on seed '{on}' that already has the maximum number of shoots scheduled on it ({most})"
-            )));
-        }
+    if let Some(most) = scheduler::capacity(seed)
+        && case.refs.seed_usage >= most
+    {
+        return Err(case.refuse(format!(
+            "cannot schedule shoot '{called}' on seed '{on}' that already has the maximum number of shoots scheduled on it ({most})"
+        )));
     }
     let zones = list(seed, "spec.provider.zones").len();
     if text(case.new, "spec.controlPlane.highAvailability.failureTolerance.type") == "zone" && zones < 3 {

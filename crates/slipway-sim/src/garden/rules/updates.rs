@@ -16,10 +16,8 @@ use crate::{
 pub(super) fn u1(case: &Case<'_>, problems: &mut Problems) {
     if !case.is_create() && is_deleting(case.new) && case.spec_changed() {
         let changes = differences(&case.new["spec"], at(case.old, "spec"), "");
-        let detail = format!(
-            "cannot update shoot spec if deletion timestamp is set. Requested changes: {}",
-            changes.join(",")
-        );
+        let detail =
+            format!("cannot update shoot spec if deletion timestamp is set. Requested changes: {}", changes.join(","));
         problems.forbidden("spec", &detail);
     }
 }
@@ -170,7 +168,9 @@ pub(super) fn u9(case: &Case<'_>, problems: &mut Problems) {
     for (path, worker, old) in case.workers() {
         let path = format!("{path}.kubernetes.version");
         let own = text(worker, "kubernetes.version");
-        if let (false, Ok(own), Ok(control)) = (own.is_empty(), own.parse::<Version>(), case.version().parse::<Version>()) {
+        if let (false, Ok(own), Ok(control)) =
+            (own.is_empty(), own.parse::<Version>(), case.version().parse::<Version>())
+        {
             if own > control {
                 let detail = "worker group kubernetes version must not be higher than control plane version";
                 problems.forbidden(path.clone(), detail);
@@ -199,10 +199,12 @@ pub(super) fn u11(case: &Case<'_>, problems: &mut Problems) {
     }
     let had = !list(case.old, "spec.provider.workers").is_empty();
     match (had, !case.is_workerless()) {
-        (true, false) => problems
-            .forbidden("spec.provider.workers", "cannot switch from a Shoot with workers to a workerless Shoot"),
-        (false, true) => problems
-            .forbidden("spec.provider.workers", "cannot switch from a workerless Shoot to a Shoot with workers"),
+        (true, false) => {
+            problems.forbidden("spec.provider.workers", "cannot switch from a Shoot with workers to a workerless Shoot")
+        }
+        (false, true) => {
+            problems.forbidden("spec.provider.workers", "cannot switch from a workerless Shoot to a Shoot with workers")
+        }
         _ => {}
     }
 }
@@ -239,7 +241,8 @@ fn in_place(path: &str, worker: &Value, old: &Value, problems: &mut Problems) {
     ];
     for (field, what) in FROZEN {
         if !same(at(worker, field), at(old, field)) {
-            let detail = format!("{what} cannot be changed if update strategy is AutoInPlaceUpdate/ManualInPlaceUpdate");
+            let detail =
+                format!("{what} cannot be changed if update strategy is AutoInPlaceUpdate/ManualInPlaceUpdate");
             problems.invalid(format!("{path}.{field}"), at(worker, field).clone(), &detail);
         }
     }
@@ -305,12 +308,15 @@ pub(super) fn u17(case: &Case<'_>, problems: &mut Problems) {
     let rotates = !matches!(phase(case.new, "etcdEncryptionKey"), "" | "Completed");
     let refuse = |path: &str, what: &str, problems: &mut Problems| {
         if rotates {
-            let detail = format!("{what} cannot be changed when .status.credentials.rotation.etcdEncryptionKey.phase is not \"Completed\"");
+            let detail = format!(
+                "{what} cannot be changed when .status.credentials.rotation.etcdEncryptionKey.phase is not \"Completed\""
+            );
             problems.forbidden(path, &detail);
         }
         if !rolled_out {
-            let detail =
-                format!("{what} cannot be changed because a previous encryption configuration change is currently being rolled out");
+            let detail = format!(
+                "{what} cannot be changed because a previous encryption configuration change is currently being rolled out"
+            );
             problems.forbidden(path, &detail);
         }
         if is_true(case.new, "spec.hibernation.enabled") {

@@ -119,7 +119,8 @@ pub(super) fn w5(case: &Case<'_>, problems: &mut Problems) {
         problems.forbidden("spec.provider.workers", detail);
     }
     for path in too_small.into_values().flatten() {
-        let detail = "maximum node count should be greater than or equal to the number of zones specified for this pool";
+        let detail =
+            "maximum node count should be greater than or equal to the number of zones specified for this pool";
         problems.forbidden(format!("{path}.maximum"), detail);
     }
 }
@@ -218,7 +219,8 @@ pub(super) fn w13(case: &Case<'_>, problems: &mut Problems) {
             let legal = name.len() <= 253
                 && !name.is_empty()
                 && name.split(['.', '/']).all(|part| {
-                    !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c))
+                    !part.is_empty()
+                        && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c))
                 });
             if !legal {
                 let detail = "must have at most 253 characters and match regex ^([a-z0-9][-_a-z0-9]*[\\./])*[a-z0-9][-_a-z0-9]*$";
