@@ -84,7 +84,7 @@ impl From<ApplyError> for Status {
         match error {
             ApplyError::Conflict { message, causes } => {
                 let mut status = Self::new(409, "Conflict", message);
-                status.details = Some(Details { causes, ..Details::default() });
+                status.details = Some(Box::new(Details { causes, ..Details::default() }));
                 status
             }
             ApplyError::BadRequest(message) => Self::bad_request(message),

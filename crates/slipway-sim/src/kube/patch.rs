@@ -39,7 +39,7 @@ impl From<PatchError> for Status {
             PatchError::Unprocessable(_) => {
                 let message = "the server rejected our request due to an error in our request";
                 let mut status = Self::new(422, "Invalid", message);
-                status.details = Some(Details::default());
+                status.details = Some(Box::new(Details::default()));
                 status
             }
             PatchError::TooLarge(message) => {

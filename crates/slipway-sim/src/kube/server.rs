@@ -168,10 +168,11 @@ impl Server {
         let cluster = Cluster::new(name, store, registry, TokenKey::new(&secret));
         cluster.registry().all().iter().for_each(|kind| cluster.keep_history(kind));
         controllers::definitions::serve_all(&cluster);
-        let mut clusters = self.0.clusters.write().unwrap_or_else(PoisonError::into_inner);
-        // Somebody else may have made it in the meantime; there is one of each.
-        let cluster = clusters.entry(name.to_owned()).or_insert(cluster).clone();
-        drop(clusters);
+        let cluster = {
+            let mut clusters = self.0.clusters.write().unwrap_or_else(PoisonError::into_inner);
+            // Somebody else may have made it in the meantime; there is one of each.
+            clusters.entry(name.to_owned()).or_insert(cluster).clone()
+        };
         bootstrap::fill(&cluster).await?;
         controllers::resume(&cluster);
         Ok(cluster)

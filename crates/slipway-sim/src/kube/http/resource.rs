@@ -127,7 +127,7 @@ impl Asked<'_> {
         let mut status =
             Status::new(405, "MethodNotAllowed", format!("{verb} is not supported on resources of kind {name:?}"));
         let (group, kind) = (kind.group.clone(), kind.plural.clone());
-        status.details = Some(Details { group, kind, ..Details::default() });
+        status.details = Some(Box::new(Details { group, kind, ..Details::default() }));
         status
     }
 
