@@ -127,7 +127,7 @@ pub fn track_update(old: Option<&Value>, new: &mut Value, manager: &Manager<'_>,
     let shape = Shape::Node(schema.root(), None);
     let mut entries = match managed::decode(Some(new)) {
         _ if !manager.subresource.is_empty() => managed::decode(old),
-        _ if managed::is_reset(new) => Vec::new(),
+        _ if managed::is_reset(new, schema.root().builtin) => Vec::new(),
         given if given.is_empty() => managed::decode(old),
         given => given,
     };

@@ -91,6 +91,10 @@ impl Rule {
         if !self.uses_old_self && old == Some(value) {
             return None;
         }
+        if let Some(mistyped) = float_for_integer(node, value) {
+            let detail = format!("{mistyped} evaluating rule: {}", self.named());
+            return Some(Cause::invalid(at, &Value::from(node.ty.as_str()), &detail));
+        }
         let outcome = evaluate(program, node, value, old, self.optional_old_self);
         let shown_type = node.ty.as_str();
         let omitted = matches!(node.ty, Type::Object | Type::Array);
@@ -194,6 +198,21 @@ fn evaluate(
         }
         program.execute(&context)
     })
+}
+
+/// `2.0` passes for an integer everywhere but in CEL.
+fn float_for_integer(node: &Node, value: &Value) -> Option<&'static str> {
+    match value {
+        Value::Number(number) if node.ty == Type::Integer && number.is_f64() => {
+            Some("invalid data, expected int, got float64")
+        }
+        Value::Object(fields) => {
+            let child = |name: &String| node.properties.get(name).map(|child| &**child).or_else(|| node.each());
+            fields.iter().find_map(|(name, value)| float_for_integer(child(name)?, value))
+        }
+        Value::Array(items) => items.iter().find_map(|item| float_for_integer(node.items.as_deref()?, item)),
+        _ => None,
+    }
 }
 
 fn convert(node: &Node, value: &Value) -> Cel {
