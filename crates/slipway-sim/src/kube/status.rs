@@ -94,8 +94,10 @@ cause_reasons! {
     FieldManagerConflict, "Conflict";
     /// The version asked for is in the future.
     ResourceVersionTooLarge, "Too large resource version";
-    /// A policy of the server is against it.
-    UnexpectedServerResponse, "unknown";
+    /// Its namespace is going.
+    NamespaceTerminating, "Terminating";
+    /// No class; left out of the answer.
+    Unclassed, "unknown";
 }
 
 impl Cause {
@@ -290,10 +292,14 @@ impl Status {
     /// 500: our own fault.
     pub fn internal(message: impl fmt::Display) -> Self {
         let mut status = Self::new(500, "InternalError", format!("Internal error occurred: {message}"));
-        let cause =
-            Cause { field: String::new(), reason: CauseReason::UnexpectedServerResponse, message: message.to_string() };
+        let cause = Cause { field: String::new(), reason: CauseReason::Unclassed, message: message.to_string() };
         status.details = Some(Details { causes: vec![cause], ..Details::default() });
         status
+    }
+
+    /// 500 without a class: an error of the real server that nobody thought of wrapping.
+    pub fn internal_plain(message: impl Into<String>) -> Self {
+        Self::new(500, "", message)
     }
 
     /// 504: a list was asked for at a version that does not exist yet.
@@ -343,7 +349,7 @@ impl Details {
 impl Cause {
     fn to_json(&self) -> Value {
         let mut answer = json!({ "message": self.message });
-        if self.reason != CauseReason::UnexpectedServerResponse {
+        if self.reason != CauseReason::Unclassed {
             answer["reason"] = json!(self.reason.as_str());
         }
         if !self.field.is_empty() {

@@ -1,0 +1,473 @@
+//! What a kind is, and what is special about it.
+//!
+//! A [`Kind`] is data: names, schema, columns. What no table can say is in its [`Strategy`]: rules
+//! across objects, computed fields, subresources that are calls. The server does the rest for
+//! every kind alike, so a new kind is one row and, at most, one strategy.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{schema::Schema, status::Status};
+
+/// One served version of a kind.
+#[derive(Clone)]
+pub struct Kind {
+    /// API group; empty for the core.
+    pub group: String,
+    /// API version.
+    pub version: String,
+    /// `Shoot`.
+    pub kind: String,
+    /// `ShootList`.
+    pub list_kind: String,
+    /// `shoots`, as in paths.
+    pub plural: String,
+    /// `shoot`.
+    pub singular: String,
+    /// Abbreviations kubectl takes.
+    pub short_names: Vec<String>,
+    /// Groups of kinds kubectl takes, as `all`.
+    pub categories: Vec<String>,
+    /// Lives in a namespace.
+    pub namespaced: bool,
+    /// What may be done with it; reviews can only be created.
+    pub verbs: &'static [&'static str],
+    /// What is served below an object.
+    pub subresources: Vec<Subresource>,
+    /// Columns of `kubectl get` behind the name; age alone where empty.
+    pub columns: Vec<Column>,
+    /// Fields a field selector may name, besides name and namespace.
+    pub selectable: Vec<String>,
+    /// Its fields.
+    pub schema: Arc<Schema>,
+    /// What is special about it.
+    pub strategy: Arc<dyn Strategy>,
+    /// How writes move `metadata.generation`.
+    pub generation: Generation,
+    /// Comes from a CustomResourceDefinition; some refusals are worded otherwise for these.
+    pub custom: bool,
+    /// The table its objects are in: one for all versions of a kind, and for two kinds that are one (events).
+    pub stored_as: String,
+    /// What its names look like.
+    pub naming: Naming,
+    /// From and to the stored form, where that is more than another `apiVersion`.
+    pub convert: Option<Convert>,
+    /// A PUT of an object that does not exist makes it.
+    pub creates_on_update: bool,
+}
+
+/// How two forms of a kind become each other.
+#[derive(Clone, Copy)]
+pub struct Convert {
+    /// Makes this kind out of the stored form.
+    pub from_stored: fn(&mut Value),
+    /// Makes the stored form out of this kind.
+    pub to_stored: fn(&mut Value),
+}
+
+/// What names of a kind look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// Up to 253 letters, digits, dashes and dots: most kinds.
+    Subdomain,
+    /// Up to 63 letters, digits and dashes: namespaces.
+    Label,
+    /// The same, and it starts with a letter: services.
+    LabelWithLetter,
+    /// Anything that fits between two slashes: roles.
+    PathSegment,
+}
+
+/// All verbs of a stored kind.
+pub const STORED: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+
+/// Verbs of a kind that is only a question.
+pub const QUESTION: &[&str] = &["create"];
+
+/// When a write raises the generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Generation {
+    /// The kind has none: ConfigMap, Secret, Namespace.
+    None,
+    /// A change of `spec` alone raises it: Deployment.
+    Spec,
+    /// A change of anything but metadata and status raises it: custom resources.
+    AllButStatus,
+}
+
+/// Something below an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subresource {
+    /// `status`: reads the object, writes its status alone.
+    Status,
+    /// `scale`: three fields of the object as an `autoscaling/v1` Scale.
+    Scale {
+        /// Dotted path of the wanted number, as `.spec.replicas`.
+        spec: String,
+        /// Dotted path of the present number.
+        status: String,
+        /// Dotted path of the selector, if it has one.
+        selector: Option<String>,
+    },
+    /// Another writable view of the object, as `binding` or `finalize`: GET, PUT and PATCH, by the strategy's `update`.
+    View {
+        /// Name in the path.
+        name: &'static str,
+    },
+    /// A call, as `token` or `adminkubeconfig`: POST, by [`Strategy::call`].
+    Call {
+        /// Name in the path.
+        name: &'static str,
+        /// Group of what is sent and answered.
+        group: &'static str,
+        /// Its version.
+        version: &'static str,
+        /// Its kind.
+        kind: &'static str,
+    },
+}
+
+impl Subresource {
+    /// Its name in the path.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Status => "status",
+            Self::Scale { .. } => "scale",
+            Self::View { name } | Self::Call { name, .. } => name,
+        }
+    }
+}
+
+/// A column of `kubectl get`.
+#[derive(Clone)]
+pub struct Column {
+    /// Its heading.
+    pub name: String,
+    /// `string`, `integer`, `number`, `boolean` or `date`.
+    pub kind: String,
+    /// `name`, `int64` and so on; often empty.
+    pub format: String,
+    /// What `kubectl` says about it, nowhere yet.
+    pub description: String,
+    /// 0 is shown always, more only with `-o wide`.
+    pub priority: i32,
+    /// Where its value comes from.
+    pub cell: Cell,
+}
+
+/// Where the value of a column comes from.
+#[derive(Clone)]
+pub enum Cell {
+    /// A JSON path into the object, as `.spec.replicas`.
+    Path(String),
+    /// Computed from the object and the present time.
+    Of(fn(&Value, Timestamp) -> Value),
+}
+
+impl Column {
+    /// A string column that is always shown, at this path.
+    pub fn path(name: &str, path: &str) -> Self {
+        Self::new(name, "string", Cell::Path(path.to_owned()))
+    }
+
+    /// A column that is computed.
+    pub fn of(name: &str, kind: &str, cell: fn(&Value, Timestamp) -> Value) -> Self {
+        Self::new(name, kind, Cell::Of(cell))
+    }
+
+    /// The age of the object.
+    pub fn age() -> Self {
+        Self::new("Age", "date", Cell::Path(".metadata.creationTimestamp".to_owned()))
+    }
+
+    /// Only with `-o wide`.
+    pub fn wide(mut self) -> Self {
+        self.priority = 1;
+        self
+    }
+
+    fn new(name: &str, kind: &str, cell: Cell) -> Self {
+        let (format, description) = (String::new(), String::new());
+        Self { name: name.to_owned(), kind: kind.to_owned(), format, description, priority: 0, cell }
+    }
+}
+
+impl Kind {
+    /// A stored, cluster-wide kind that takes any content; the methods below refine it.
+    pub fn new(group: &str, version: &str, kind: &str, plural: &str) -> Self {
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+            list_kind: format!("{kind}List"),
+            plural: plural.to_owned(),
+            singular: kind.to_lowercase(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            namespaced: false,
+            verbs: STORED,
+            subresources: Vec::new(),
+            columns: Vec::new(),
+            selectable: Vec::new(),
+            schema: Arc::new(Schema::open()),
+            strategy: Arc::new(Plain),
+            generation: Generation::None,
+            custom: false,
+            stored_as: super::status::qualified(group, plural),
+            naming: Naming::Subdomain,
+            convert: None,
+            creates_on_update: false,
+        }
+    }
+
+    /// Lives in a namespace.
+    pub fn namespaced(mut self) -> Self {
+        self.namespaced = true;
+        self
+    }
+
+    /// Abbreviations.
+    pub fn short(mut self, names: &[&str]) -> Self {
+        self.short_names = names.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    /// One more thing below an object.
+    pub fn below(mut self, subresource: Subresource) -> Self {
+        self.subresources.push(subresource);
+        self
+    }
+
+    /// Columns behind the name.
+    pub fn columns(mut self, columns: Vec<Column>) -> Self {
+        self.columns = columns;
+        self
+    }
+
+    /// Fields a field selector may name.
+    pub fn selectable(mut self, fields: &[&str]) -> Self {
+        self.selectable = fields.iter().map(|field| (*field).to_owned()).collect();
+        self
+    }
+
+    /// Its fields.
+    pub fn schema(mut self, schema: Arc<Schema>) -> Self {
+        self.schema = schema;
+        self
+    }
+
+    /// What is special about it.
+    pub fn strategy(mut self, strategy: impl Strategy + 'static) -> Self {
+        self.strategy = Arc::new(strategy);
+        self
+    }
+
+    /// How writes move the generation.
+    pub fn generation(mut self, generation: Generation) -> Self {
+        self.generation = generation;
+        self
+    }
+
+    /// What its names look like.
+    pub fn naming(mut self, naming: Naming) -> Self {
+        self.naming = naming;
+        self
+    }
+
+    /// Groups of kinds it belongs to.
+    pub fn categories(mut self, names: &[&str]) -> Self {
+        self.categories = names.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    /// A PUT of an object that does not exist makes it.
+    pub fn creates_on_update(mut self) -> Self {
+        self.creates_on_update = true;
+        self
+    }
+
+    /// It can only be asked.
+    pub fn question(mut self) -> Self {
+        self.verbs = QUESTION;
+        self
+    }
+
+    /// `core.gardener.cloud/v1beta1`, or `v1`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    /// The subresource of this name.
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|one| one.name() == name)
+    }
+
+    /// Writes to the object and to its status are apart.
+    pub fn has_status(&self) -> bool {
+        self.subresources.contains(&Subresource::Status)
+    }
+
+    /// 404 for an object of this kind.
+    pub fn not_found(&self, name: &str) -> Status {
+        Status::not_found(&self.group, &self.plural, name)
+    }
+
+    /// 422 for an object of this kind.
+    pub fn invalid(&self, name: &str, causes: Vec<super::status::Cause>) -> Status {
+        Status::invalid(&self.group, &self.kind, name, causes)
+    }
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, Kind={}", self.api_version(), self.kind)
+    }
+}
+
+/// What is special about a kind. Every method may refuse; what it leaves alone stays as it is.
+///
+/// Called before the schema's validation, on objects whose metadata is filled in, pruned and
+/// defaulted by the schema. Not async: nothing here may wait, because a write that loses a race is
+/// computed again from the newer object.
+pub trait Strategy: Send + Sync {
+    /// Defaults, admission and validation of a new object.
+    fn create(&self, object: &mut Value, ctx: &Ctx<'_>) -> Result<(), Status> {
+        let _ = (object, ctx);
+        Ok(())
+    }
+
+    /// The same for a changed object; `ctx.subresource` says what was written.
+    fn update(&self, new: &mut Value, old: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
+        let _ = (new, old, ctx);
+        Ok(())
+    }
+
+    /// May this object be deleted? Asked once, before anything happens.
+    fn may_delete(&self, object: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
+        let _ = (object, ctx);
+        Ok(())
+    }
+
+    /// The object has just been marked as deleted and waits: what else shows that? Namespaces have a phase.
+    fn mark_deleted(&self, object: &mut Value) {
+        let _ = object;
+    }
+
+    /// A call of a subresource; for kinds that are only a question, of the kind itself (`subresource` is empty).
+    fn call(&self, subresource: &str, object: &Value, body: Value, ctx: &Ctx<'_>) -> Result<Value, Status> {
+        let _ = (subresource, object, body, ctx);
+        Err(Status::method_not_allowed())
+    }
+}
+
+/// Nothing special.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain;
+
+impl Strategy for Plain {}
+
+/// Who asks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct User {
+    /// User name.
+    pub name: String,
+    /// Groups, `system:authenticated` among them.
+    pub groups: Vec<String>,
+    /// uid, for service accounts.
+    pub uid: String,
+    /// Further properties, as a token's id.
+    pub extra: Vec<(String, Vec<String>)>,
+}
+
+impl User {
+    /// Somebody who may do everything.
+    pub fn admin() -> Self {
+        Self::named("kubernetes-admin", &["system:masters"])
+    }
+
+    /// An authenticated user.
+    pub fn named(name: &str, groups: &[&str]) -> Self {
+        let mut groups: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
+        groups.push("system:authenticated".to_owned());
+        Self { name: name.to_owned(), groups, ..Self::default() }
+    }
+
+    /// In this group.
+    pub fn is_in(&self, group: &str) -> bool {
+        self.groups.iter().any(|one| one == group)
+    }
+}
+
+/// Something one wants to do, as the authorizer sees it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Access<'a> {
+    /// `get`, `create`, ...
+    pub verb: &'a str,
+    /// API group.
+    pub group: &'a str,
+    /// Resource.
+    pub resource: &'a str,
+    /// Subresource, or empty.
+    pub subresource: &'a str,
+    /// Namespace, or empty.
+    pub namespace: &'a str,
+    /// Name, or empty.
+    pub name: &'a str,
+    /// Path, where it is not about a resource.
+    pub path: &'a str,
+}
+
+/// What a strategy may see of the cluster.
+pub trait View: Send + Sync {
+    /// One object; the namespace is empty for cluster-wide kinds.
+    fn get(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Option<Value>;
+    /// All objects of a kind, of one namespace or (empty) of all.
+    fn list(&self, group: &str, plural: &str, namespace: &str) -> Vec<Value>;
+    /// The served version of a kind.
+    fn kind(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Kind>>;
+    /// May this user do that?
+    fn may(&self, user: &User, access: &Access<'_>) -> bool;
+    /// All rules this user has in a namespace.
+    fn rules(&self, user: &User, namespace: &str) -> Vec<super::auth::rbac::Rule>;
+    /// A token with these claims, as the cluster signs them.
+    fn sign(&self, claims: &Value) -> String;
+    /// Whose token is this?
+    fn authenticate(&self, token: &str) -> Option<User>;
+}
+
+/// Everything a strategy knows besides the object.
+pub struct Ctx<'a> {
+    /// The kind it is called for.
+    pub kind: &'a Kind,
+    /// Namespace of the request, or empty.
+    pub namespace: &'a str,
+    /// Who asks.
+    pub user: &'a User,
+    /// What is written: empty for the object itself.
+    pub subresource: &'a str,
+    /// Nothing will be stored.
+    pub dry_run: bool,
+    /// The time all of this happens at.
+    pub now: Timestamp,
+    /// The cluster's objects.
+    pub view: &'a dyn View,
+    /// Sentences for the person at the other end, sent as `Warning` headers.
+    pub warnings: &'a Mutex<Vec<String>>,
+}
+
+impl Ctx<'_> {
+    /// May the user who asks do that?
+    pub fn may(&self, access: &Access<'_>) -> bool {
+        self.view.may(self.user, access)
+    }
+
+    /// Tells the person at the other end.
+    pub fn warn(&self, sentence: impl Into<String>) {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(sentence.into());
+    }
+}
