@@ -8,6 +8,7 @@
 mod cel;
 mod checks;
 mod correlate;
+mod decode;
 mod default;
 mod duplicates;
 mod format;
@@ -88,6 +89,18 @@ impl Schema {
         let mut hasher = DefaultHasher::new();
         json.to_string().hash(&mut hasher);
         Self { digest: hasher.finish(), json, root }
+    }
+
+    /// Why the object cannot be read at all, before anything is pruned; 400 with `{kind} in version
+    /// "{version}" cannot be handled as a {kind}: ` before it.
+    pub fn undecodable(&self, object: &Value) -> Option<String> {
+        match &self.root {
+            Root::Own(node) => decode::custom(node, object),
+            Root::Builtin(node) => {
+                let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+                decode::builtin(node, kind, object)
+            }
+        }
     }
 
     /// Removes fields the schema does not know, and names them, sorted, as strict decoding does: `spec.foo`.

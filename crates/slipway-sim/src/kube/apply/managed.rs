@@ -1,6 +1,6 @@
 //! `metadata.managedFields`: who owns which fields.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Manager, Operation, set::Set};
 

@@ -1,7 +1,9 @@
 //! Apply against recorded answers of a real kube-apiserver (1.36), and its laws.
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{set::Set, *};
 use crate::kube::{builtin_schema, patch};
@@ -104,4 +106,115 @@ fn every_recorded_answer_of_a_real_server_is_ours_too() {
         }
     }
     assert!(wrong.is_empty(), "{} differ\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn things() -> &'static Schema {
+    static THINGS: LazyLock<Schema> = LazyLock::new(|| {
+        let recorded: Value = serde_json::from_str(RECORDED).expect("a recording");
+        Schema::from_crd(&recorded["schema"]).expect("a schema")
+    });
+    &THINGS
+}
+
+fn by<'a>(name: &'a str, operation: Operation, time: &'a str) -> Manager<'a> {
+    Manager { name, operation, api_version: "merge.example/v1", subresource: "", time }
+}
+
+fn thing(spec: Value) -> Value {
+    json!({ "apiVersion": "merge.example/v1", "kind": "Thing", "metadata": { "name": "t" }, "spec": spec })
+}
+
+/// A spec as an applier might write it.
+fn any_spec() -> impl Strategy<Value = Value> {
+    let port = (1..4u16, prop::option::of("TCP|UDP"), prop::option::of("[a-c]"));
+    let ports = prop::collection::btree_map(1..4u16, port, 0..3);
+    let tags = prop::collection::btree_set("[a-d]", 0..4);
+    let settings = prop::collection::btree_map("[a-d]", "[a-c]", 0..4);
+    let args = prop::option::of(prop::collection::vec("[a-c]", 1..3));
+    (any::<bool>(), ports, tags, settings, args).prop_map(|(has_name, ports, tags, settings, args)| {
+        let mut spec = json!({ "size": 1 });
+        if has_name {
+            spec["name"] = json!("abc");
+        }
+        let ports: Vec<Value> = ports
+            .into_iter()
+            .map(|(port, (_, protocol, name))| {
+                let mut item = json!({ "port": port });
+                item["protocol"] = json!(protocol.unwrap_or_else(|| "TCP".to_owned()));
+                if let Some(name) = name {
+                    item["name"] = json!(name);
+                }
+                item
+            })
+            .collect();
+        for (name, list) in [("ports", json!(ports)), ("tags", json!(tags))] {
+            if list.as_array().is_some_and(|list| !list.is_empty()) {
+                spec[name] = list;
+            }
+        }
+        if !settings.is_empty() {
+            spec["settings"] = json!(settings);
+        }
+        if let Some(args) = args {
+            spec["args"] = json!(args);
+        }
+        spec
+    })
+}
+
+fn without_managed(mut object: Value) -> Value {
+    managed::remove(&mut object);
+    object
+}
+
+proptest! {
+    #[test]
+    fn fields_survive_being_written_down(spec in any_spec()) {
+        let schema = things();
+        let set = walk::fields_of(Shape::Node(schema.root(), None), &thing(spec));
+        prop_assert_eq!(Set::decode(&set.encode()), set);
+    }
+
+    #[test]
+    fn applying_twice_is_applying_once(first in any_spec(), second in any_spec()) {
+        let schema = things();
+        let (a, b) = (by("a", Operation::Apply, "1"), by("b", Operation::Apply, "2"));
+        let live = apply(None, &thing(first), &a, false, schema).expect("the first");
+        let once = apply(Some(&live), &thing(second.clone()), &b, true, schema).expect("the second");
+        let again = by("b", Operation::Apply, "3");
+        let twice = apply(Some(&once), &thing(second), &again, false, schema).expect("the second again");
+        prop_assert_eq!(twice, once);
+    }
+
+    #[test]
+    fn what_an_applier_says_is_so_and_what_it_drops_is_gone(first in any_spec(), second in any_spec()) {
+        let schema = things();
+        let (a, b) = (by("a", Operation::Apply, "1"), by("b", Operation::Apply, "2"));
+        let alone = apply(None, &thing(first), &a, false, schema).expect("the first");
+        let other = json!({ "size": 1 });
+        let both = apply(Some(&alone), &thing(other.clone()), &b, true, schema).expect("a small second");
+        if let Ok(more) = apply(Some(&both), &thing(second), &b, false, schema) {
+            let less = apply(Some(&more), &thing(other), &b, false, schema).expect("less again");
+            prop_assert_eq!(without_managed(less), without_managed(alone));
+        }
+    }
+
+    #[test]
+    fn updates_are_owned_by_whoever_made_them(first in any_spec(), second in any_spec()) {
+        let schema = things();
+        let mut old = thing(first);
+        track_update(None, &mut old, &by("a", Operation::Update, "1"), schema);
+        let mut new = thing(second);
+        track_update(Some(&old), &mut new, &by("b", Operation::Update, "2"), schema);
+        let shape = Shape::Node(schema.root(), None);
+        let difference = compare(shape, &without_managed(old.clone()), &without_managed(new.clone()));
+        let changed = difference.modified.union(&difference.added);
+        let entries = managed::decode(Some(&new));
+        let owned = |name: &str| {
+            entries.iter().find(|entry| entry.manager == name).map(|entry| entry.set.clone()).unwrap_or_default()
+        };
+        prop_assert_eq!(owned("b"), changed.clone());
+        prop_assert!(owned("a").intersection(&changed).is_empty());
+        prop_assert!(owned("a").intersection(&difference.removed).is_empty());
+    }
 }
