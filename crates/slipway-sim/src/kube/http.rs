@@ -172,12 +172,7 @@ fn identify(cluster: &Cluster, frame: &Frame, asker: Asker, headers: &HeaderMap)
         (Asker::Known(user) | Asker::Certificate(user), _) => user,
         (_, Some(token)) if constant_time_eq(token.as_bytes(), frame.admin_token.as_bytes()) => User::admin(),
         (_, Some(token)) => authn::token(cluster, token).ok_or_else(Status::unauthorized)?,
-        (Asker::BadCertificate, None) => return Err(Status::unauthorized()),
-        (Asker::Nobody, None) => User {
-            name: "system:anonymous".to_owned(),
-            groups: vec!["system:unauthenticated".to_owned()],
-            ..User::default()
-        },
+        (Asker::BadCertificate | Asker::Nobody, None) => return Err(Status::unauthorized()),
     };
     impersonate(cluster, user, headers)
 }

@@ -51,12 +51,15 @@ impl Call<'_> {
                 }
             }
         }
-        let how = if matches!(patch, Patch::Apply { .. }) { How::Apply } else { How::Update };
+        let how = if matches!(patch, Patch::Apply { .. }) { How::Apply } else { How::Patch };
         self.change(name, how, |old| {
             let mut new = self.patched(old, patch)?;
             let unknown = self.kind.schema.prune(&mut new);
             if !matches!(patch, Patch::Apply { .. }) {
                 self.complain_in_patch(&unknown, patch)?;
+                if let Some(why) = self.wrong_type(&new) {
+                    return Err(refused(patch, &why));
+                }
             }
             Ok(new)
         })
@@ -120,15 +123,7 @@ impl Call<'_> {
                 Ok(())
             }
             FieldValidation::Strict if said.is_empty() => Ok(()),
-            FieldValidation::Strict => {
-                let (Patch::Json(sent)
-                | Patch::Merge(sent)
-                | Patch::Strategic(sent)
-                | Patch::Apply { object: sent, .. }) = patch;
-                let detail = format!("strict decoding error: {}", said.join(", "));
-                let cause = Cause::invalid("patch", &json!(sent.to_string()), &detail);
-                Err(Status::invalid("", "", "", vec![cause]))
-            }
+            FieldValidation::Strict => Err(refused(patch, &format!("strict decoding error: {}", said.join(", ")))),
         }
     }
 
@@ -177,6 +172,12 @@ impl Call<'_> {
         }
         Ok(new)
     }
+}
+
+/// 422 about the patch itself.
+fn refused(patch: &Patch, why: &str) -> Status {
+    let (Patch::Json(sent) | Patch::Merge(sent) | Patch::Strategic(sent) | Patch::Apply { object: sent, .. }) = patch;
+    Status::invalid("", "", "", vec![Cause::invalid("patch", &json!(sent.to_string()), why)])
 }
 
 /// The value at a dotted path.

@@ -166,6 +166,7 @@ impl Server {
         let registry = Registry::default();
         kinds::builtin().into_iter().for_each(|kind| registry.add(kind));
         let cluster = Cluster::new(name, store, registry, TokenKey::new(&secret));
+        cluster.registry().all().iter().for_each(|kind| cluster.keep_history(kind));
         controllers::definitions::serve_all(&cluster);
         let mut clusters = self.0.clusters.write().unwrap_or_else(PoisonError::into_inner);
         // Somebody else may have made it in the meantime; there is one of each.

@@ -14,6 +14,7 @@ use super::{
     apply::{self, Manager, Operation},
     cluster::Cluster,
     controllers::definitions,
+    http::body::at,
     kind::{Ctx, Kind, Subresource, User},
     kinds, metadata,
     object::{Draft, Name, Stored},
@@ -72,8 +73,10 @@ pub struct Written {
 /// How a request changes an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// PUT and the plain patches: the caller becomes the owner of what it changed.
+    /// POST and PUT: the caller becomes the owner of what it changed.
     Update,
+    /// The plain patches: the same.
+    Patch,
     /// Server-side apply: ownership is already in the object.
     Apply,
 }
@@ -237,6 +240,10 @@ impl<'a> Call<'a> {
     fn prepare_change(&self, name: &str, made: Value, old: &Value, how: How) -> Result<Value, Status> {
         metadata::check_place(self.kind, &made, self.namespace, Some(name))?;
         let uid = metadata::text(&made, "uid");
+        if how != How::Update && uid != metadata::text(old, "uid") {
+            let cause = Cause::invalid("metadata.uid", &json!(uid), "field is immutable");
+            return Err(self.kind.invalid(name, vec![cause]));
+        }
         if !uid.is_empty() && uid != metadata::text(old, "uid") {
             let found = metadata::text(old, "uid");
             let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {found}");
@@ -244,17 +251,26 @@ impl<'a> Call<'a> {
         }
         let mut new = self.confine(made, old);
         metadata::carry_over(self.kind, &mut new, old);
+        let nulls = if how == How::Apply { self.nulls(&new) } else { Vec::new() };
         self.kind.schema.default(&mut new);
         self.kind.strategy.update(&mut new, old, &self.ctx())?;
         metadata::move_generation(self.kind, &mut new, old);
         let mut causes = metadata::validate(self.kind, &new, Some(old));
+        causes.extend(nulls.into_iter().filter(|cause| at(&new, &cause.field).is_none()));
         causes.extend(self.kind.schema.validate(&new, Some(old)));
         Status::unless_valid(&self.kind.group, &self.kind.kind, name, causes)?;
-        if how == How::Update {
+        if how != How::Apply {
             let (time, version) = (clock::seconds(self.now), self.kind.api_version());
             apply::track_update(Some(old), &mut new, &self.manager_at(&time, &version), &self.kind.schema);
         }
         Ok(new)
+    }
+
+    /// Nulls an apply leaves: what others send is decoded, which drops them, but the result of an apply is not.
+    fn nulls(&self, new: &Value) -> Vec<Cause> {
+        let mut causes = self.kind.schema.validate(new, None);
+        causes.retain(|cause| cause.message.ends_with(": \"null\""));
+        causes
     }
 
     /// Keeps a write to the object out of its status, and one to its status out of everything else.

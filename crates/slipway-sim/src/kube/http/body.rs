@@ -8,7 +8,7 @@ use super::{media::PROTOBUF, protobuf};
 use crate::kube::{
     kind::Kind,
     schema,
-    status::{CauseReason, Status},
+    status::{Cause, CauseReason, Status},
     write::{Call, FieldValidation},
 };
 
@@ -79,8 +79,17 @@ pub fn check_kind(object: &mut Value, kind: &Kind, body: &[u8]) -> Result<(), St
     }
     if !name.is_empty() && name != kind.kind {
         let (short, wanted) = (&kind.version, &kind.kind);
+        if kind.custom {
+            let cause = Cause::invalid("kind", &json!(name), &format!("must be {wanted}"));
+            let named = object["metadata"]["name"].as_str().unwrap_or_default();
+            return Err(Status::invalid(&kind.group, name, named, vec![cause]));
+        }
+        // The real server names its Go packages here: the first word of the group.
+        let package = Some(kind.group.split('.').next().unwrap_or_default()).filter(|word| !word.is_empty());
+        let package = package.unwrap_or("core");
         let why = format!(
-            "{name} in version {short:?} cannot be handled as a {wanted}: converting ({short}.{name}) to ({wanted}): unknown conversion"
+            "{name} in version {short:?} cannot be handled as a {wanted}: \
+             converting ({short}.{name}) to ({package}.{wanted}): unknown conversion"
         );
         return Err(Status::bad_request(why));
     }
@@ -113,18 +122,52 @@ impl Call<'_> {
 
     /// A built-in kind cannot hold a value of the wrong type at all: that is no invalid object but no object.
     fn check_types(&self, object: &Value) -> Result<(), Status> {
-        if self.kind.custom {
-            return Ok(());
-        }
-        let causes = self.kind.schema.validate(object, None);
-        match causes.iter().find(|cause| cause.reason == CauseReason::FieldValueTypeInvalid) {
+        match self.wrong_type(object) {
             None => Ok(()),
-            Some(cause) => {
+            Some(why) => {
                 let (kind, version) = (&self.kind.kind, &self.kind.version);
-                Err(Status::bad_request(format!(
-                    "{kind} in version {version:?} cannot be handled as a {kind}: json: {cause}"
-                )))
+                Err(Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}")))
             }
         }
     }
+
+    /// What the real server's decoder says about the first value of the wrong type in a built-in kind.
+    pub fn wrong_type(&self, object: &Value) -> Option<String> {
+        if self.kind.custom {
+            return None;
+        }
+        let causes = self.kind.schema.validate(object, None);
+        // Bytes are a matter of content, not of type; whoever reads them says what is wrong.
+        let is_type = |cause: &&Cause| {
+            cause.reason == CauseReason::FieldValueTypeInvalid && !cause.message.contains("must be of type byte")
+        };
+        let cause = causes.iter().find(is_type)?;
+        let wanted = cause.message.split("must be of type ").nth(1)?.split(':').next()?;
+        let found = match at(object, &cause.field)? {
+            Value::Null => "null",
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        let wanted = match wanted {
+            "integer" => "int32",
+            "boolean" => "bool",
+            other => other,
+        };
+        // Go names the struct and the field; keys of maps are no fields.
+        let field = cause.field.split(['.', '[']).next().unwrap_or_default();
+        Some(format!("json: cannot unmarshal {found} into Go struct field {}.{field} of type {wanted}", self.kind.kind))
+    }
+}
+
+/// The value at a field's path, as causes spell it: `spec.list[0].name`.
+pub(crate) fn at<'a>(object: &'a Value, field: &str) -> Option<&'a Value> {
+    field.split(['.', '[']).filter(|step| !step.is_empty()).try_fold(object, |value, step| {
+        match step.strip_suffix(']').and_then(|index| index.parse::<usize>().ok()) {
+            Some(index) => value.get(index),
+            None => value.get(step.trim_end_matches(']')),
+        }
+    })
 }

@@ -41,7 +41,7 @@ impl Selection {
         let labels =
             LabelSelector::parse(query.get("labelSelector")).map_err(|error| Status::bad_request(error.to_string()))?;
         let fields = FieldSelector::parse(query.get("fieldSelector"), &known)
-            .map_err(|error| Status::bad_request(error.to_string()))?;
+            .map_err(|error| Status::bad_request(unknown_field(kind, &error.to_string())))?;
         Ok(Self { labels, fields })
     }
 
@@ -76,6 +76,16 @@ impl Selection {
     }
 }
 
+/// The refusal of a field: kinds that index none but the names have another wording.
+fn unknown_field(kind: &Kind, said: &str) -> String {
+    match said.strip_prefix("field label not supported: ") {
+        Some(field) if !kind.custom && kind.selectable.is_empty() => {
+            format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+        }
+        _ => said.to_owned(),
+    }
+}
+
 /// One page.
 struct Page {
     version: u64,
@@ -95,8 +105,11 @@ pub fn version(query: &Query) -> Result<u64, Status> {
         return Ok(0);
     }
     text.parse().map_err(|_| {
-        let cause = Cause::invalid("resourceVersion", &json!(text), "strconv.ParseUint: parsing: invalid syntax");
-        Status::invalid("meta.k8s.io", "ListOptions", "", vec![cause])
+        let rule = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+        let cause = Cause::invalid("resourceVersion", &json!(text), &rule);
+        // A list and a watch are checked in different places of the real server.
+        let said = cause.to_string();
+        if query.is("watch") { Status::internal_plain(said) } else { Status::bad_request(said) }
     })
 }
 
@@ -104,6 +117,9 @@ fn read(cluster: &Cluster, kind: &Kind, namespace: &str, query: &Query) -> Resul
     let limit = query.get("limit").parse::<usize>().unwrap_or(0);
     let matching = query.get("resourceVersionMatch");
     let (asked, store, token) = (version(query)?, cluster.store(), query.get("continue"));
+    if !query.get("sendInitialEvents").is_empty() {
+        return Err(invalid("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+    }
     if !matching.is_empty() {
         if query.get("resourceVersion").is_empty() {
             let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
@@ -231,7 +247,11 @@ pub fn list(cluster: &Cluster, kind: &Kind, namespace: &str, query: &Query, answ
                 if index > 0 {
                     out.push(b',');
                 }
-                write(kind, object, &mut out);
+                if is_raw(kind, object) && !kind.custom {
+                    object.write_bare(&mut out);
+                } else {
+                    write(kind, object, &mut out);
+                }
             }
             out.extend_from_slice(b"]}");
             Ok(out.into())

@@ -43,8 +43,8 @@ pub fn write<'a>(verb: &str, query: &'a Query, agent: &'a str, content_type: &st
     };
     let refuse = |cause: Cause| Err(Status::invalid("meta.k8s.io", kind, "", vec![cause]));
     let dry_runs: Vec<&str> = query.all("dryRun").collect();
-    if let Some(wrong) = dry_runs.iter().find(|one| **one != "All") {
-        return refuse(Cause::not_supported("dryRun", &json!(wrong), &["All"]));
+    if dry_runs.iter().any(|one| *one != "All") {
+        return refuse(Cause::not_supported("dryRun", &json!(dry_runs), &["All"]));
     }
     let validation = match query.get("fieldValidation") {
         "" | "Warn" => FieldValidation::Warn,

@@ -75,15 +75,20 @@ impl Asked<'_> {
     pub async fn serve(&self, body: Bytes) -> Result<Response<Body>, Status> {
         let target = self.target;
         let found = self.cluster.registry().get(&target.group, &target.version, &target.resource);
-        let Some(kind) = found else { return Ok(answers::nothing_here()) };
+        let Some(kind) = found else {
+            // Below a group of its own the real server answers in its own words, elsewhere there is nothing at all.
+            let kinds = self.cluster.registry().all();
+            let own = |kind: &Arc<Kind>| !kind.custom && kind.group == target.group && kind.version == target.version;
+            return if kinds.iter().any(own) { Err(Status::unknown_resource()) } else { Ok(answers::nothing_here()) };
+        };
         let in_namespace = !target.namespace.is_empty() && kind.stored_as != "namespaces";
         let named = !target.name.is_empty();
         if (in_namespace && !kind.namespaced) || (named && kind.namespaced && !in_namespace) {
-            return Ok(answers::nothing_here());
+            return if kind.custom { Ok(answers::nothing_here()) } else { Err(Status::unknown_resource()) };
         }
         let below = kind.subresource(&target.subresource);
         if below.is_none() && !target.subresource.is_empty() {
-            return Ok(answers::nothing_here());
+            return Err(if kind.custom { kind.not_found(&target.name) } else { Status::unknown_resource() });
         }
         let verb = verb(self.method, target, self.query);
         if !self.is_possible(&kind, below, verb) {
@@ -221,9 +226,6 @@ impl Asked<'_> {
                 let patch = match patch {
                     Patch::Apply { mut object, force } => {
                         body::check_kind(&mut object, kind, &body)?;
-                        if kind.custom {
-                            call.prune(&mut object, &body)?;
-                        }
                         Patch::Apply { object, force }
                     }
                     other => other,

@@ -36,6 +36,14 @@ fn fields<'a>(object: &'a Value, key: &str) -> impl Iterator<Item = (&'a String,
     object[key].as_object().into_iter().flatten()
 }
 
+/// Absent and empty are the same.
+fn drop_empty(object: &mut Value, parts: &[&str]) {
+    if let Some(fields) = object.as_object_mut() {
+        let empty = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
+        fields.retain(|key, value| !(parts.contains(&key.as_str()) && empty(value)));
+    }
+}
+
 fn keys(object: &Value, part: &str) -> Vec<Cause> {
     let mut causes = Vec::new();
     for (key, _) in fields(object, part) {
@@ -91,6 +99,7 @@ impl Secrets {
             })?;
             size += bytes.len();
         }
+        drop_empty(object, &["data"]);
         let mut causes = keys(object, "data");
         if size > LIMIT {
             causes.push(Cause::too_long("data", LIMIT));
@@ -171,10 +180,12 @@ impl ConfigMaps {
 
 impl Strategy for ConfigMaps {
     fn create(&self, object: &mut Value, _: &Ctx<'_>) -> Result<(), Status> {
+        drop_empty(object, &["data", "binaryData"]);
         Status::unless_valid("", "ConfigMap", metadata::text(object, "name"), Self::check(object))
     }
 
     fn update(&self, new: &mut Value, old: &Value, _: &Ctx<'_>) -> Result<(), Status> {
+        drop_empty(new, &["data", "binaryData"]);
         let mut causes = fixed(new, old, &["data", "binaryData"]);
         causes.extend(Self::check(new));
         Status::unless_valid("", "ConfigMap", metadata::text(new, "name"), causes)

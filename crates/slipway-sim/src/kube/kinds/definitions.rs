@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::kube::{
-    kind::{Cell, Column, Ctx, Generation, Kind, Strategy, Subresource},
+    kind::{CUSTOM, Cell, Column, Ctx, Generation, Kind, Strategy, Subresource},
     metadata, names,
     schema::Schema,
     status::{Cause, Status},
@@ -75,6 +75,7 @@ impl Definitions {
             let wrong = names::subdomain(group);
             causes.extend(wrong.iter().map(|rule| Cause::invalid("spec.group", &spec["group"], rule)));
         }
+        causes.extend(approval(object, group));
         if !["Cluster", "Namespaced"].contains(&text(spec, "scope")) {
             if text(spec, "scope").is_empty() {
                 causes.push(Cause::required("spec.scope", ""));
@@ -135,6 +136,22 @@ impl Definitions {
         }
         causes
     }
+}
+
+/// Groups of the Kubernetes project need its approval.
+fn approval(object: &Value, group: &str) -> Option<Cause> {
+    const KEY: &str = "api-approved.kubernetes.io";
+    let is_protected =
+        ["k8s.io", "kubernetes.io"].iter().any(|own| group == *own || group.ends_with(&format!(".{own}")));
+    let found = object["metadata"]["annotations"][KEY].as_str().unwrap_or_default();
+    if !is_protected || found.starts_with("https://") || found.starts_with("unapproved") {
+        return None;
+    }
+    let field = format!("metadata.annotations[{KEY}]");
+    let rule = format!(
+        "protected groups must have approval annotation {KEY:?}, see https://github.com/kubernetes/enhancements/pull/1111"
+    );
+    Some(if found.is_empty() { Cause::required(field, &rule) } else { Cause::invalid(field, &json!(found), &rule) })
 }
 
 impl Strategy for Definitions {
@@ -250,6 +267,7 @@ pub fn served(definition: &Value) -> Vec<Kind> {
             kind.namespaced = text(spec, "scope") == "Namespaced";
             kind.generation = Generation::AllButStatus;
             kind.custom = true;
+            kind.verbs = CUSTOM;
             kind.columns = columns(&version["additionalPrinterColumns"]);
             let schema = version["schema"].get("openAPIV3Schema").and_then(|schema| Schema::from_crd(schema).ok());
             kind.schema = Arc::new(schema.unwrap_or_else(Schema::open));

@@ -4,7 +4,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::cells;
-use crate::kube::kind::{Column, Convert, Kind};
+use crate::kube::{
+    kind::{Column, Convert, Ctx, Kind, Strategy},
+    metadata,
+    status::{Cause, Status},
+};
 
 /// Stored name and the newer kind's name of the same field.
 const NAMES: [(&str, &str); 7] = [
@@ -35,7 +39,7 @@ const SELECTABLE: [&str; 11] = [
 /// The kind of the core group.
 pub(super) fn core() -> Kind {
     let kind = Kind::new("", "v1", "Event", "events").namespaced().short(&["ev"]).creates_on_update();
-    kind.selectable(&SELECTABLE).columns(vec![
+    kind.selectable(&SELECTABLE).strategy(Events).columns(vec![
         Column::of("Last Seen", "string", last_seen),
         Column::path("Type", ".type"),
         Column::path("Reason", ".reason"),
@@ -47,6 +51,21 @@ pub(super) fn core() -> Kind {
         Column::of("Count", "string", count).wide(),
         Column::path("Name", ".metadata.name").wide(),
     ])
+}
+
+#[derive(Debug)]
+struct Events;
+
+impl Strategy for Events {
+    fn create(&self, event: &mut Value, ctx: &Ctx<'_>) -> Result<(), Status> {
+        let about = field(event, "involvedObject")["namespace"].as_str().unwrap_or_default();
+        // What is in no namespace is told about in `default`.
+        if about == ctx.namespace || (about.is_empty() && ctx.namespace == "default") {
+            return Ok(());
+        }
+        let cause = Cause::invalid("involvedObject.namespace", &json!(about), "does not match event.namespace");
+        Err(ctx.kind.invalid(metadata::text(event, "name"), vec![cause]))
+    }
 }
 
 /// The kind of `events.k8s.io`.

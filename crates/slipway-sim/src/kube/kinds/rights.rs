@@ -174,7 +174,10 @@ impl Strategy for Bindings {
         if new["roleRef"] == old["roleRef"] {
             return Ok(());
         }
-        let cause = Cause::invalid("roleRef", &new["roleRef"], "cannot change roleRef");
+        // The real server prints its internal type here, whose fields have other names.
+        let role = &new["roleRef"];
+        let shown = json!({ "APIGroup": role["apiGroup"], "Kind": role["kind"], "Name": role["name"] });
+        let cause = Cause::invalid("roleRef", &shown, "cannot change roleRef");
         Err(ctx.kind.invalid(metadata::text(new, "name"), vec![cause]))
     }
 }
