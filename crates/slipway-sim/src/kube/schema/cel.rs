@@ -5,7 +5,10 @@
 //! function or macro our CEL lacks is passed over: refusing right objects would hinder more than
 //! accepting a few wrong ones.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+};
 
 use kube_cel::{
     KubeCelExt as _,
@@ -215,6 +218,9 @@ fn float_for_integer(node: &Node, value: &Value) -> Option<&'static str> {
     }
 }
 
+/// What the schema says nothing about.
+static OPEN: LazyLock<Node> = LazyLock::new(Node::open);
+
 fn convert(node: &Node, value: &Value) -> Cel {
     match value {
         Value::Null => Cel::Null,
@@ -225,18 +231,16 @@ fn convert(node: &Node, value: &Value) -> Cel {
         },
         Value::String(text) => typed_text(node, text),
         Value::Array(items) => {
-            let open = Node::open();
-            let child = node.items.as_deref().unwrap_or(&open);
+            let child = node.items.as_deref().unwrap_or(&OPEN);
             Cel::List(Arc::new(items.iter().map(|item| convert(child, item)).collect()))
         }
         Value::Object(fields) => {
-            let open = Node::open();
             let map: HashMap<Key, Cel> = fields
                 .iter()
                 .map(|(name, value)| {
                     let (key, child) = match node.field(name) {
                         Some(child) => (escape(name), child),
-                        None => (name.clone(), node.each().unwrap_or(&open)),
+                        None => (name.clone(), node.each().unwrap_or(&OPEN)),
                     };
                     (Key::String(Arc::new(key)), convert(child, value))
                 })
