@@ -6,16 +6,19 @@
 //! prune, default, validate.
 
 mod cel;
+mod cel_value;
 mod checks;
 mod correlate;
 mod decode;
 mod default;
 mod duplicates;
+mod embedded;
 mod format;
 mod lists;
 pub(in crate::kube) mod node;
 mod path;
 mod prune;
+mod rules;
 mod structural;
 mod supported;
 #[cfg(test)]
@@ -118,7 +121,7 @@ impl Schema {
         let root = self.root();
         let mut causes = Vec::new();
         validate::validate(root, object, old, "", &mut causes);
-        validate::embedded(root, object, "", &mut causes);
+        embedded::check(root, object, "", &mut causes);
         lists::duplicates(root, object, "", &mut causes);
         if !causes.iter().any(blocks_rules) {
             cel::check(root, object, old, "", &mut causes);

@@ -2,6 +2,7 @@
 
 mod field;
 mod label;
+pub(in crate::kube) mod names;
 
 pub use field::FieldSelector;
 pub use label::LabelSelector;

@@ -96,7 +96,8 @@ fn combined(node: &Node, value: &Value, at: &str, causes: &mut Vec<Cause>) {
         found
     };
     let general = |detail: String| Cause::invalid("<nil>", &json!(""), &detail);
-    if !checks.any_of.is_empty() && !(node.int_or_string && is_int_or_string(&checks.any_of)) {
+    let spells_type = node.int_or_string && is_int_or_string(&checks.any_of);
+    if !checks.any_of.is_empty() && !spells_type {
         let all: Vec<_> = checks.any_of.iter().map(findings).collect();
         if !all.iter().any(Vec::is_empty) {
             causes.push(general(format!("{at:?} must validate at least one schema (anyOf)")));
@@ -273,39 +274,5 @@ fn object(node: &Node, value: &Value, old: Option<&Value>, at: &str, causes: &mu
     }
     for name in checks.required.iter().filter(|name| !fields.contains_key(*name)) {
         causes.push(Cause::required(super::path::child(at, name), ""));
-    }
-}
-
-/// Embedded resources must say what they are; the root is checked by the server itself.
-pub(super) fn embedded(node: &Node, value: &Value, at: &str, causes: &mut Vec<Cause>) {
-    match value {
-        Value::Object(fields) => {
-            if node.embedded && !at.is_empty() {
-                for name in ["apiVersion", "kind"] {
-                    match fields.get(name) {
-                        None => causes.push(Cause::required(super::path::child(at, name), "")),
-                        Some(Value::String(text)) if text.is_empty() => {
-                            causes.push(Cause::invalid(super::path::child(at, name), &json!(""), "must not be empty"));
-                        }
-                        Some(_) => {}
-                    }
-                }
-            }
-            for (name, value) in fields {
-                if let Some(child) = node.properties.get(name) {
-                    embedded(child, value, &super::path::child(at, name), causes);
-                } else if let Some(child) = node.each() {
-                    embedded(child, value, &super::path::key(at, name), causes);
-                }
-            }
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                if let Some(child) = &node.items {
-                    embedded(child, item, &super::path::index(at, index), causes);
-                }
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
