@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod dial;
+pub mod garden;
 pub mod kube;
 pub mod listening;
 pub mod real;

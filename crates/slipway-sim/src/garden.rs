@@ -1,0 +1,33 @@
+//! A Gardener garden, simulated.
+//!
+//! One engine plays the scheduler, the gardenlets and the controller manager, in two ways: on an
+//! embedded Kubernetes API of its own, which then also enforces Gardener's rules (`Garden`), or
+//! against a real kube-apiserver with a real gardener-apiserver behind it (`Driver`). The second
+//! keeps the first honest.
+//!
+//! | part | is |
+//! |---|---|
+//! | [`rules`] | what is accepted: one table of rules |
+//! | [`defaults`], [`admit`], [`generation`] | what the server adds to what a client wrote |
+
+pub mod admit;
+pub mod certificates;
+pub mod chance;
+pub mod cidr;
+pub mod clock;
+pub mod cron;
+pub mod defaults;
+pub mod generation;
+pub mod kinds;
+pub mod kubeconfig;
+pub mod landscape;
+pub mod names;
+pub mod problems;
+pub mod profile;
+pub mod quota;
+pub mod rules;
+pub mod scheduler;
+pub mod shoot;
+pub mod value;
+pub mod version;
+pub mod window;
