@@ -17,6 +17,7 @@ pub mod cidr;
 pub mod clock;
 pub mod cron;
 pub mod defaults;
+pub mod engine;
 pub mod generation;
 pub mod kinds;
 pub mod kubeconfig;
