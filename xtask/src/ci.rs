@@ -3,38 +3,70 @@
 //! A failed part does not stop the later ones: whoever waited for the tests wants to know all that
 //! is to be mended. Every cargo call selects the same packages, because another selection would
 //! unite other features and build the dependencies a second time.
+//!
+//! The real servers are Go programs and take minutes where they were never built. They are built in
+//! the background, at the lowest priority, while cargo works, and waited for before the tests.
 
 mod stopwatch;
 mod test_run;
-mod tools;
+pub(crate) mod tools;
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, ExitStatus},
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
 use self::{stopwatch::Stopwatch, test_run::Sum};
 
+/// What the parts share.
+struct Run<'a> {
+    root: &'a Path,
+    sum: Sum,
+    servers: Option<JoinHandle<Result<PathBuf, String>>>,
+}
+
 /// One part of the run.
 struct Part {
     name: &'static str,
-    run: fn(&Path, &mut Sum) -> Result<(), String>,
+    run: fn(&mut Run<'_>) -> Result<(), String>,
 }
 
 static PARTS: &[Part] = &[
-    Part { name: "tools", run: |_, _| tools::ensure() },
-    Part { name: "format", run: |root, _| cargo(root, &["fmt", "--all", "--check"]) },
+    Part { name: "tools", run: |_| tools::ensure() },
+    Part { name: "servers", run: begin_servers },
+    Part { name: "format", run: |run| cargo(run.root, &["fmt", "--all", "--check"]) },
     Part {
         name: "lints",
-        run: |root, _| cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        run: |run| cargo(run.root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     },
     Part {
         name: "tidy",
-        run: |root, _| crate::tidy::run(root).then_some(()).ok_or_else(|| "the list above is to be mended".to_owned()),
+        run: |run| crate::tidy::run(run.root).then_some(()).ok_or_else(|| "the list above is to be mended".to_owned()),
     },
-    Part { name: "tests", run: test_run::run },
+    // On its own, so that it overlaps with the servers.
+    Part { name: "build", run: |run| cargo(run.root, &["test", "--workspace", "--no-run"]) },
+    Part { name: "servers", run: await_servers },
+    Part { name: "tests", run: |run| test_run::run(run.root, &mut run.sum) },
 ];
+
+fn begin_servers(run: &mut Run<'_>) -> Result<(), String> {
+    if crate::testbins::are_off() {
+        println!("SLIPWAY_REAL=off: the suites run on our own servers only");
+    } else {
+        let root = run.root.to_owned();
+        run.servers = Some(thread::spawn(move || crate::testbins::ensure(&root)));
+    }
+    Ok(())
+}
+
+fn await_servers(run: &mut Run<'_>) -> Result<(), String> {
+    let Some(servers) = run.servers.take() else { return Ok(()) };
+    let folder = servers.join().map_err(|_| "building them panicked".to_owned())??;
+    println!("{}", folder.display());
+    Ok(())
+}
 
 /// How one part ended.
 struct Ended {
@@ -45,12 +77,12 @@ struct Ended {
 
 /// Runs all parts, prints how each ended and the sum of the tests, and answers whether all is well.
 pub(crate) fn run(root: &Path) -> bool {
-    let mut sum = Sum::default();
+    let mut run = Run { root, sum: Sum::default(), servers: None };
     let mut ends = Vec::new();
     for part in PARTS {
         println!("==> {}", part.name);
         let stopwatch = Stopwatch::start();
-        let problem = (part.run)(root, &mut sum).err();
+        let problem = (part.run)(&mut run).err();
         if let Some(problem) = &problem {
             println!("==> {} FAILED: {problem}", part.name);
         }
@@ -60,7 +92,7 @@ pub(crate) fn run(root: &Path) -> bool {
     for line in report(&ends) {
         println!("{line}");
     }
-    println!("{sum}");
+    println!("{}", run.sum);
     ends.iter().all(|end| end.problem.is_none())
 }
 
@@ -78,7 +110,7 @@ fn cargo(root: &Path, args: &[&str]) -> Result<(), String> {
     verdict(&format!("cargo {}", args.join(" ")), status)
 }
 
-fn verdict(command: &str, status: std::io::Result<ExitStatus>) -> Result<(), String> {
+pub(crate) fn verdict(command: &str, status: std::io::Result<ExitStatus>) -> Result<(), String> {
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`{command}` ended with {status}")),

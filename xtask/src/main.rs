@@ -6,6 +6,7 @@
 mod ci;
 mod layers;
 mod manifest;
+mod testbins;
 mod tidy;
 mod tree;
 
@@ -20,9 +21,10 @@ The workshop of Slipway.
 Usage: cargo xtask <command>
 
 Commands:
-  tidy    check the house rules that the compiler and clippy cannot
-  ci      run everything: tools, format, lints, tidy, tests; what `make test` calls
-  help    print this
+  tidy      check the house rules that the compiler and clippy cannot
+  testbins  build the real servers that the contract suites judge by, and print their folder
+  ci        run everything: tools, format, lints, tidy, tests; what `make test` calls
+  help      print this
 
 Exit codes: 0 all is well, 1 something is to be mended, 2 the command was not understood.
 ";
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["tidy"] => exit(tidy::run(&root())),
+        ["testbins"] => exit(testbins::run(&root())),
         ["ci"] => exit(ci::run(&root())),
         other => {
             eprintln!("xtask does not know `{}`.\n\n{HELP}", other.join(" "));

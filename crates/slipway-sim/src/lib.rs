@@ -10,6 +10,7 @@ pub mod dial;
 pub mod garden;
 pub mod kube;
 pub mod listening;
+pub mod real;
 pub mod systems;
 
 pub use dial::{Dial, Fault};

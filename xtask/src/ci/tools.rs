@@ -62,18 +62,21 @@ pub(super) fn ensure() -> Result<(), String> {
 fn install(from: Source) -> Result<(), String> {
     match from {
         Source::Rustup(component) => run("rustup", &["component", "add", component]),
-        Source::Debian(package) if !on_path("apt-get") => {
-            Err(format!("there is no apt-get here: install what Debian calls `{package}` and put it on the PATH"))
-        }
-        Source::Debian(package) if !is_root() => {
-            Err(format!("only root can install it: run `sudo apt-get install {package}`"))
-        }
-        Source::Debian(package) => {
-            // A stale list names packages that the mirror no longer has.
-            run("apt-get", &["update", "-qq"])?;
-            run("apt-get", &["install", "-y", "-qq", "--no-install-recommends", package])
-        }
+        Source::Debian(package) => install_debian(package),
     }
+}
+
+/// Installs a package of Debian, or says who could.
+pub(crate) fn install_debian(package: &str) -> Result<(), String> {
+    if !on_path("apt-get") {
+        return Err(format!("there is no apt-get here: install what Debian calls `{package}` and put it on the PATH"));
+    }
+    if !is_root() {
+        return Err(format!("only root can install it: run `sudo apt-get install {package}`"));
+    }
+    // A stale list names packages that the mirror no longer has.
+    run("apt-get", &["update", "-qq"])?;
+    run("apt-get", &["install", "-y", "-qq", "--no-install-recommends", package])
 }
 
 fn run(program: &str, args: &[&str]) -> Result<(), String> {

@@ -1,8 +1,31 @@
-//! Server-side apply.
+//! Server-side apply: who owns which field, and what follows from it.
+//!
+//! Every write names a manager. An *apply* says all the manager wants: fields it no longer says go if
+//! nobody else owns them, fields somebody else owns with another value are a conflict. Every other
+//! write is an *update*: it takes what it changes. The rules and texts are those of the real server,
+//! where they live in a library of their own; here they are four walks over objects ([`walk`]) on
+//! sets of fields ([`set`]), seen through the schema ([`shape`]).
 
-use serde_json::Value;
+mod managed;
+mod set;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod typed;
+mod walk;
 
-use super::{schema::Schema, status::Cause};
+use serde_json::{Value, json};
+
+use self::{
+    managed::Entry,
+    set::{Element, Set, shown},
+    shape::{Shape, same},
+    walk::{compare, fields_of, merge, without},
+};
+use super::{
+    schema::Schema,
+    status::{Cause, CauseReason, Details, Status},
+};
 
 /// Who writes, and how.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +51,15 @@ pub enum Operation {
     Update,
 }
 
+impl Operation {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Apply => "Apply",
+            Self::Update => "Update",
+        }
+    }
+}
+
 /// Why an apply was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
@@ -42,21 +74,261 @@ pub enum ApplyError {
     /// 400 BadRequest.
     #[error("{0}")]
     BadRequest(String),
-    /// The applied object does not fit the schema: 500 InternalError, as the real server answers.
+    /// The applied object does not fit the schema: 500 without a reason, as the real server answers.
     #[error("{0}")]
     Untyped(String),
 }
 
-/// The object after an apply, with its managed fields.
-pub fn apply(
-    _live: Option<&Value>,
-    applied: &Value,
-    _manager: &Manager<'_>,
-    _force: bool,
-    _schema: &Schema,
-) -> Result<Value, ApplyError> {
-    Ok(applied.clone())
+impl From<ApplyError> for Status {
+    fn from(error: ApplyError) -> Self {
+        match error {
+            ApplyError::Conflict { message, causes } => {
+                let mut status = Self::new(409, "Conflict", message);
+                status.details = Some(Details { causes, ..Details::default() });
+                status
+            }
+            ApplyError::BadRequest(message) => Self::bad_request(message),
+            ApplyError::Untyped(message) => Self::new(500, "", message),
+        }
+    }
 }
 
-/// Writes ownership into `new` after a create, update or patch.
-pub fn track_update(_old: Option<&Value>, _new: &mut Value, _manager: &Manager<'_>, _schema: &Schema) {}
+/// The object after an apply, with its managed fields. `live` is what is stored, if anything is.
+/// Fields the endpoint ignores (`status` beside a status subresource, everything else on it) must
+/// have been taken out of `applied`: they are neither set nor owned.
+pub fn apply(
+    live: Option<&Value>,
+    applied: &Value,
+    manager: &Manager<'_>,
+    force: bool,
+    schema: &Schema,
+) -> Result<Value, ApplyError> {
+    if applied.pointer("/metadata/managedFields").is_some_and(|fields| !fields.is_null()) {
+        return Err(ApplyError::BadRequest("metadata.managedFields must be nil".to_owned()));
+    }
+    let shape = Shape::Node(schema.root(), None);
+    typed::check(shape, applied).map_err(|error| {
+        ApplyError::Untyped(format!("failed to create typed patch object ({}): {error}", identified(applied)))
+    })?;
+    let work = Work { shape, manager: *manager, live, applied };
+    match work.apply(force) {
+        // kubectl may take over what it owns by its annotation from earlier client-side applies.
+        Err(conflicts) if manager.name == "kubectl" => {
+            let allowed = live.and_then(|live| last_applied_fields(shape, live)).unwrap_or_default();
+            let left: Vec<_> = conflicts.into_iter().filter(|(_, path)| !contains(&allowed, path)).collect();
+            if left.is_empty() { work.apply(true).map_err(|all| refuse(&all)) } else { Err(refuse(&left)) }
+        }
+        outcome => outcome.map_err(|conflicts| refuse(&conflicts)),
+    }
+}
+
+/// Writes ownership into `new` after a create (`old` is nothing), an update or a patch.
+pub fn track_update(old: Option<&Value>, new: &mut Value, manager: &Manager<'_>, schema: &Schema) {
+    let shape = Shape::Node(schema.root(), None);
+    let mut entries = match managed::decode(Some(new)) {
+        _ if !manager.subresource.is_empty() => managed::decode(old),
+        _ if managed::is_reset(new) => Vec::new(),
+        given if given.is_empty() => managed::decode(old),
+        given => given,
+    };
+    managed::remove(new);
+    // An object nobody keeps book of stays so until it is applied.
+    if entries.is_empty() && old.is_some() {
+        return;
+    }
+    let nothing = nothing_like(new);
+    update(shape, old.unwrap_or(&nothing), new, &mut entries, manager);
+    managed::cap(&mut entries);
+    managed::encode(new, entries);
+}
+
+/// An update takes what it changes from everybody.
+fn update(shape: Shape<'_>, old: &Value, new: &Value, entries: &mut Vec<Entry>, manager: &Manager<'_>) {
+    let mut old = old.clone();
+    managed::remove(&mut old);
+    let comparison = compare(shape, &old, new);
+    let changed = comparison.modified.union(&comparison.added);
+    for entry in entries.iter_mut() {
+        entry.set = entry.set.difference(&changed).difference(&comparison.removed);
+    }
+    let taken = changed.difference(&system_fields());
+    let mut own = Entry { operation: Operation::Update, ..Entry::of(manager) };
+    if !taken.is_empty() {
+        let before = entries.iter().position(|entry| entry.is(&own)).map(|at| entries.remove(at));
+        own.set = before.map(|before| before.set).unwrap_or_default().union(&taken);
+        own.time = Some(manager.time.to_owned());
+        entries.push(own);
+    }
+    entries.retain(|entry| !entry.set.is_empty());
+}
+
+struct Work<'a> {
+    shape: Shape<'a>,
+    manager: Manager<'a>,
+    live: Option<&'a Value>,
+    applied: &'a Value,
+}
+
+/// A field somebody else owns with another value.
+type Conflict = (Entry, Vec<Element>);
+
+impl Work<'_> {
+    fn apply(&self, force: bool) -> Result<Value, Vec<Conflict>> {
+        let shape = self.shape;
+        let mut live = self.live.cloned().unwrap_or_else(|| nothing_like(self.applied));
+        let mut entries = managed::decode(Some(&live));
+        managed::remove(&mut live);
+        if entries.is_empty() && self.live.is_some() {
+            // What stood there before anybody kept book belongs to somebody.
+            let before = Manager { name: "before-first-apply", subresource: "", ..self.manager };
+            update(shape, &nothing_like(&live), &live, &mut entries, &before);
+        }
+        let mut own = Entry { operation: Operation::Apply, ..Entry::of(&self.manager) };
+        own.set = fields_of(shape, self.applied);
+        let last = entries.iter().position(|entry| entry.is(&own)).map(|at| entries.remove(at));
+
+        let merged = merge(shape, &live, self.applied);
+        let everything = entries.iter().fold(own.set.clone(), |all, entry| all.union(&entry.set));
+        let new = match &last {
+            Some(last) => forget(shape, merged, &last.set, &everything),
+            None => merged,
+        };
+
+        let comparison = compare(shape, &live, &new);
+        let changed = comparison.modified.union(&comparison.added);
+        let conflicts: Vec<Conflict> = entries
+            .iter()
+            .flat_map(|entry| entry.set.intersection(&changed).paths().into_iter().map(|path| (entry.clone(), path)))
+            .collect();
+        if !force && !conflicts.is_empty() {
+            return Err(conflicts);
+        }
+        for entry in &mut entries {
+            entry.set = entry.set.difference(&changed).difference(&comparison.removed);
+        }
+        own.set = own.set.difference(&system_fields());
+        // Time moves with the object, not with the book about it.
+        let is_same = self.live.is_some() && same(&live, &new);
+        own.time = if is_same { last.and_then(|last| last.time) } else { Some(self.manager.time.to_owned()) };
+        entries.push(own);
+
+        let mut new = if is_same { live } else { new };
+        self.write_last_applied(&mut new);
+        managed::encode(&mut new, entries);
+        Ok(new)
+    }
+
+    /// Where kubectl has left its annotation before, it is kept up to date.
+    fn write_last_applied(&self, object: &mut Value) {
+        let annotation =
+            object.get_mut("metadata").and_then(|metadata| metadata.get_mut("annotations")?.get_mut(LAST_APPLIED));
+        let Some(annotation) = annotation.filter(|text| text.as_str().is_some_and(|text| !text.is_empty())) else {
+            return;
+        };
+        if self.manager.name == "kubectl" {
+            let mut applied = self.applied.clone();
+            if let Some(Value::Object(annotations)) = applied.pointer_mut("/metadata/annotations") {
+                annotations.remove(LAST_APPLIED);
+            }
+            *annotation = json!(format!("{applied}\n"));
+        }
+    }
+}
+
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Takes away what the manager applied last and nobody owns now.
+fn forget(shape: Shape<'_>, merged: Value, last: &Set, owned: &Set) -> Value {
+    let named = |set: &Set| set.with_named_fields(&shape);
+    let last = named(last);
+    let all = named(&fields_of(shape, &merged));
+    let left = |set: &Set| without(shape, &merged, set).unwrap_or_else(|| json!({}));
+    // Everything the manager had goes first; then what others, or the manager still, own comes back;
+    // then what never was the manager's comes back too, since it went only with its surroundings.
+    let pruned = named(&fields_of(shape, &left(&last)));
+    let kept = pruned.union(&named(owned));
+    let pruned = named(&fields_of(shape, &left(&all.difference(&kept))));
+    left(&all.difference(&pruned).intersection(&last))
+}
+
+/// The fields kubectl owns by its annotation: what it says and what still is so.
+fn last_applied_fields(shape: Shape<'_>, live: &Value) -> Option<Set> {
+    let text = live.get("metadata")?.get("annotations")?.get(LAST_APPLIED)?.as_str()?;
+    let last: Value = serde_json::from_str(text).ok()?;
+    if last.get("apiVersion") != live.get("apiVersion") {
+        return None;
+    }
+    let comparison = compare(shape, &last, live);
+    let changed = comparison.modified.union(&comparison.added).union(&comparison.removed);
+    Some(fields_of(shape, &last).difference(&changed))
+}
+
+fn contains(set: &Set, path: &[Element]) -> bool {
+    match path {
+        [] => false,
+        [last] => set.has(last),
+        [first, rest @ ..] => set.below(first).is_some_and(|below| contains(below, rest)),
+    }
+}
+
+fn refuse(conflicts: &[Conflict]) -> ApplyError {
+    let causes = conflicts.iter().map(|(entry, path)| Cause {
+        field: shown(path),
+        reason: CauseReason::FieldManagerConflict,
+        message: format!("conflict with {}", entry.shown()),
+    });
+    let message = if let [(entry, path)] = conflicts {
+        format!("Apply failed with 1 conflict: conflict with {}: {}", entry.shown(), shown(path))
+    } else {
+        let mut managers: Vec<String> = conflicts.iter().map(|(entry, _)| entry.shown()).collect();
+        managers.sort();
+        managers.dedup();
+        let lines = managers.iter().flat_map(|manager| {
+            let paths = conflicts.iter().filter(move |(entry, _)| entry.shown() == *manager);
+            let paths = paths.map(|(_, path)| format!("- {}", shown(path)));
+            std::iter::once(format!("conflicts with {manager}:")).chain(paths)
+        });
+        format!("Apply failed with {} conflicts: {}", conflicts.len(), lines.collect::<Vec<_>>().join("\n"))
+    };
+    ApplyError::Conflict { message, causes: causes.collect() }
+}
+
+/// Fields the server gives; nobody owns them.
+fn system_fields() -> Set {
+    let mut set = Set::default();
+    let field = |name: &str| Element::Field(name.to_owned());
+    for name in ["apiVersion", "kind", "metadata"] {
+        set.insert(&[field(name)]);
+    }
+    for name in [
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+    ] {
+        set.insert(&[field("metadata"), field(name)]);
+    }
+    set
+}
+
+/// What there is before there is an object: its type.
+fn nothing_like(object: &Value) -> Value {
+    let fields = ["apiVersion", "kind"].into_iter();
+    fields
+        .filter_map(|name| Some((name.to_owned(), object.get(name)?.clone())))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+/// `namespace/name; group/version, Kind=kind`.
+fn identified(object: &Value) -> String {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let version = text("/apiVersion");
+    let version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
+    format!("{}/{}; {version}, Kind={}", text("/metadata/namespace"), text("/metadata/name"), text("/kind"))
+}

@@ -65,7 +65,13 @@ impl Cluster {
 
     /// Serves one more kind.
     pub fn register(&self, kind: Kind) {
+        self.keep_history(&kind);
         self.0.registry.add(kind);
+    }
+
+    /// From now on every change of this kind is remembered: a list and a watch that follows it miss nothing.
+    pub(crate) fn keep_history(&self, kind: &Kind) {
+        drop(self.0.store.bell(self.name(), &kind.stored_as));
     }
 
     /// One object, in the preferred version of its kind.
@@ -229,12 +235,16 @@ impl View for Cluster {
         self.0.registry.get(group, version, plural)
     }
 
-    fn may(&self, user: &User, access: &Access<'_>) -> bool {
+    fn allowed(&self, user: &User, access: &Access<'_>) -> Option<String> {
         self.policy().allows(user, access)
     }
 
     fn rules(&self, user: &User, namespace: &str) -> Vec<rbac::Rule> {
         self.policy().rules(user, namespace)
+    }
+
+    fn sign(&self, claims: &Value) -> String {
+        self.0.tokens.sign(claims)
     }
 
     fn authenticate(&self, token: &str) -> Option<User> {

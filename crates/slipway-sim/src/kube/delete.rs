@@ -96,7 +96,11 @@ impl Call<'_> {
                     return Ok(Deleted::Gone(object));
                 }
                 let removed = store.remove(cluster, table, place, stored.version).await;
-                removed.map(|last| Deleted::Gone(self.read(&last)))
+                removed.map(|last| {
+                    let last = self.read(&last);
+                    self.removed_definition(&last);
+                    Deleted::Gone(last)
+                })
             } else {
                 if self.dry_run || metadata::is_same(&marked, &object) {
                     return Ok(Deleted::Waiting(marked));
@@ -115,14 +119,18 @@ impl Call<'_> {
     }
 
     fn check_conditions(&self, name: &str, object: &Value, options: &Options) -> Result<(), Status> {
-        for (what, wanted, found) in [
-            ("UID", &options.uid, metadata::text(object, "uid")),
-            ("ResourceVersion", &options.version, metadata::text(object, "resourceVersion")),
+        let versions = (metadata::text(object, "resourceVersion"), "modified");
+        for (what, wanted, (found, guess)) in [
+            ("UID", &options.uid, (metadata::text(object, "uid"), "deleted and then recreated")),
+            ("ResourceVersion", &options.version, versions),
         ] {
             if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
-                let why =
-                    format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}");
-                return Err(Status::conflict(&self.kind.group, &self.kind.plural, name, &why));
+                let why = format!(
+                    "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). \
+                     The object might have been {guess}"
+                );
+                // The kind, not the resource: the real server mixes them up here.
+                return Err(Status::conflict(&self.kind.group, &self.kind.kind, name, &why));
             }
         }
         Ok(())

@@ -86,6 +86,9 @@ pub enum Naming {
 /// All verbs of a stored kind.
 pub const STORED: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
+/// The same for custom resources, in the order the real server tells them.
+pub const CUSTOM: &[&str] = &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+
 /// Verbs of a kind that is only a question.
 pub const QUESTION: &[&str] = &["create"];
 
@@ -430,10 +433,16 @@ pub trait View: Send + Sync {
     fn list(&self, group: &str, plural: &str, namespace: &str) -> Vec<Value>;
     /// The served version of a kind.
     fn kind(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Kind>>;
+    /// May this user do that? `Some` if so, with the reason, which may be empty.
+    fn allowed(&self, user: &User, access: &Access<'_>) -> Option<String>;
     /// May this user do that?
-    fn may(&self, user: &User, access: &Access<'_>) -> bool;
+    fn may(&self, user: &User, access: &Access<'_>) -> bool {
+        self.allowed(user, access).is_some()
+    }
     /// All rules this user has in a namespace.
     fn rules(&self, user: &User, namespace: &str) -> Vec<super::auth::rbac::Rule>;
+    /// A token with these claims, as the cluster signs them.
+    fn sign(&self, claims: &Value) -> String;
     /// Whose token is this?
     fn authenticate(&self, token: &str) -> Option<User>;
 }

@@ -10,6 +10,9 @@ use std::cmp::Ordering;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+/// What stands before the gap.
+const METADATA: &[u8] = b"\"metadata\":{\"resourceVersion\":\"";
+
 /// Name of an object within its kind, in the order of lists.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name {
@@ -71,7 +74,7 @@ impl Draft {
                 text.push(b',');
             }
         }
-        text.extend_from_slice(b"\"metadata\":{\"resourceVersion\":\"");
+        text.extend_from_slice(METADATA);
         let gap = text.len();
         text.push(b'"');
         for (key, value) in metadata.iter().filter(|(key, _)| *key != "resourceVersion") {
@@ -126,6 +129,15 @@ impl Stored {
         let (text, gap) = self.draft.text();
         out.reserve(text.len() + 20);
         out.extend_from_slice(&text[..gap]);
+        out.extend_from_slice(self.version.to_string().as_bytes());
+        out.extend_from_slice(&text[gap..]);
+    }
+
+    /// The same without version and kind: an item of a list of built-in objects, where the list says them for all.
+    pub fn write_bare(&self, out: &mut Vec<u8>) {
+        let (text, gap) = self.draft.text();
+        out.push(b'{');
+        out.extend_from_slice(&text[gap - METADATA.len()..gap]);
         out.extend_from_slice(self.version.to_string().as_bytes());
         out.extend_from_slice(&text[gap..]);
     }

@@ -1,8 +1,19 @@
-//! The three kinds of patch.
+//! The three kinds of patch that are not apply.
+//!
+//! All take an object and give a new one. Errors carry the cause for us; what the client sees of an
+//! [`PatchError::Unprocessable`] patch is one fixed sentence, as at the real server.
 
-use serde_json::Value;
+mod json;
+mod merge;
+mod strategic;
+#[cfg(test)]
+mod tests;
 
-use super::schema::Schema;
+pub use json::json;
+pub use merge::merge;
+pub use strategic::strategic;
+
+use super::status::{Details, Status};
 
 /// Why a patch was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -13,19 +24,28 @@ pub enum PatchError {
     /// The patch does not fit the object: 422 Invalid.
     #[error("{0}")]
     Unprocessable(String),
+    /// Too many operations: 413.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The real server stumbles here and answers 500 with this text.
+    #[error("{0}")]
+    Stumbled(String),
 }
 
-/// RFC 6902.
-pub fn json(object: &Value, _patch: &Value) -> Result<Value, PatchError> {
-    Ok(object.clone())
-}
-
-/// RFC 7386.
-pub fn merge(object: &Value, _patch: &Value) -> Result<Value, PatchError> {
-    Ok(object.clone())
-}
-
-/// Kubernetes' strategic merge patch.
-pub fn strategic(object: &Value, _patch: &Value, _schema: &Schema) -> Result<Value, PatchError> {
-    Ok(object.clone())
+impl From<PatchError> for Status {
+    fn from(error: PatchError) -> Self {
+        match error {
+            PatchError::Malformed(message) => Self::bad_request(message),
+            PatchError::Unprocessable(_) => {
+                let message = "the server rejected our request due to an error in our request";
+                let mut status = Self::new(422, "Invalid", message);
+                status.details = Some(Details::default());
+                status
+            }
+            PatchError::TooLarge(message) => {
+                Self::new(413, "RequestEntityTooLarge", format!("Request entity too large: {message}"))
+            }
+            PatchError::Stumbled(message) => Self::new(500, "", message),
+        }
+    }
 }

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{
-    apply::{self, ApplyError, Manager, Operation},
+    apply::{self, Manager, Operation},
     kind::Subresource,
     metadata, patch,
-    status::{Cause, Details, Status},
+    status::{Cause, Status},
     write::{Call, FieldValidation, How, Written},
 };
 use crate::clock;
@@ -51,19 +51,22 @@ impl Call<'_> {
                 }
             }
         }
-        let how = if matches!(patch, Patch::Apply { .. }) { How::Apply } else { How::Update };
+        let how = if matches!(patch, Patch::Apply { .. }) { How::Apply } else { How::Patch };
         self.change(name, how, |old| {
-            let mut new = self.patched(name, old, patch)?;
+            let mut new = self.patched(old, patch)?;
             let unknown = self.kind.schema.prune(&mut new);
             if !matches!(patch, Patch::Apply { .. }) {
                 self.complain_in_patch(&unknown, patch)?;
+                if let Some(why) = self.wrong_type(&new) {
+                    return Err(refused(patch, &why));
+                }
             }
             Ok(new)
         })
         .await
     }
 
-    fn patched(&self, name: &str, old: &Value, patch: &Patch) -> Result<Value, Status> {
+    fn patched(&self, old: &Value, patch: &Patch) -> Result<Value, Status> {
         if let Some(Subresource::Scale { .. }) = self.kind.subresource(self.subresource) {
             let scale = self.scale_of(old);
             let new = match patch {
@@ -71,14 +74,12 @@ impl Call<'_> {
                 Patch::Merge(patch) | Patch::Strategic(patch) => patch::merge(&scale, patch),
                 Patch::Apply { object, .. } => patch::merge(&scale, object),
             };
-            return self.with_scale(old, &new.map_err(|error| self.patch_error(name, &error))?);
+            return self.with_scale(old, &new?);
         }
         match patch {
-            Patch::Json(patch) => patch::json(old, patch).map_err(|error| self.patch_error(name, &error)),
-            Patch::Merge(patch) => patch::merge(old, patch).map_err(|error| self.patch_error(name, &error)),
-            Patch::Strategic(patch) => {
-                patch::strategic(old, patch, &self.kind.schema).map_err(|error| self.patch_error(name, &error))
-            }
+            Patch::Json(patch) => patch::json(old, patch).map_err(Status::from),
+            Patch::Merge(patch) => patch::merge(old, patch).map_err(Status::from),
+            Patch::Strategic(patch) => patch::strategic(old, patch, &self.kind.schema).map_err(Status::from),
             Patch::Apply { .. } => self.applied(Some(old), patch),
         }
     }
@@ -89,30 +90,28 @@ impl Call<'_> {
         let (name, subresource) = (self.manager, self.subresource);
         let manager =
             Manager { name, operation: Operation::Apply, api_version: &api_version, subresource, time: &time };
-        apply::apply(live, object, &manager, *force, &self.kind.schema).map_err(|error| match error {
-            ApplyError::Conflict { message, causes } => {
-                let mut status = Status::new(409, "Conflict", message);
-                status.details = Some(Details { causes, ..Details::default() });
-                status
-            }
-            ApplyError::BadRequest(message) => Status::bad_request(message),
-            ApplyError::Untyped(message) => Status::internal_plain(message),
-        })
+        let object = self.confined(object);
+        Ok(apply::apply(live, &object, &manager, *force, &self.kind.schema)?)
     }
 
-    fn patch_error(&self, name: &str, error: &patch::PatchError) -> Status {
-        match error {
-            patch::PatchError::Malformed(message) => Status::bad_request(message),
-            patch::PatchError::Unprocessable(message) => {
-                let mut status = Status::new(422, "Invalid", message);
-                let (group, kind) = (self.kind.group.clone(), self.kind.plural.clone());
-                status.details = Some(Details { name: name.to_owned(), group, kind, ..Details::default() });
-                if message.starts_with("the server rejected") {
-                    status.details = Some(Details::default());
+    /// What of an applied object the endpoint takes: the rest is neither set nor owned.
+    fn confined(&self, applied: &Value) -> Value {
+        let mut confined = applied.clone();
+        if let Some(fields) = confined.as_object_mut() {
+            match self.kind.subresource(self.subresource) {
+                Some(Subresource::Status) => {
+                    fields.retain(|key, _| ["apiVersion", "kind", "metadata", "status"].contains(&key.as_str()));
+                    if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+                        metadata
+                            .retain(|key, _| ["name", "namespace", "resourceVersion", "uid"].contains(&key.as_str()));
+                    }
                 }
-                status
+                Some(_) => {}
+                None if self.kind.has_status() => drop(fields.remove("status")),
+                None => {}
             }
         }
+        confined
     }
 
     fn complain_in_patch(&self, unknown: &[String], patch: &Patch) -> Result<(), Status> {
@@ -124,15 +123,7 @@ impl Call<'_> {
                 Ok(())
             }
             FieldValidation::Strict if said.is_empty() => Ok(()),
-            FieldValidation::Strict => {
-                let (Patch::Json(sent)
-                | Patch::Merge(sent)
-                | Patch::Strategic(sent)
-                | Patch::Apply { object: sent, .. }) = patch;
-                let detail = format!("strict decoding error: {}", said.join(", "));
-                let cause = Cause::invalid("patch", &json!(sent.to_string()), &detail);
-                Err(Status::invalid("", "", "", vec![cause]))
-            }
+            FieldValidation::Strict => Err(refused(patch, &format!("strict decoding error: {}", said.join(", ")))),
         }
     }
 
@@ -181,6 +172,12 @@ impl Call<'_> {
         }
         Ok(new)
     }
+}
+
+/// 422 about the patch itself.
+fn refused(patch: &Patch, why: &str) -> Status {
+    let (Patch::Json(sent) | Patch::Merge(sent) | Patch::Strategic(sent) | Patch::Apply { object: sent, .. }) = patch;
+    Status::invalid("", "", "", vec![Cause::invalid("patch", &json!(sent.to_string()), why)])
 }
 
 /// The value at a dotted path.

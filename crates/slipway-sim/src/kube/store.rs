@@ -22,7 +22,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 pub use self::{
     disk::DiskError,
-    table::{Change, Event, TooOld},
+    table::{Change, Event, TooOld, frame},
 };
 use self::{
     table::Table,
@@ -102,8 +102,6 @@ struct Shared {
 struct State {
     /// The newest version anybody can see.
     version: u64,
-    /// Versions up to this were written before this process started: nothing is known of their order.
-    loaded: u64,
     clusters: HashMap<Arc<str>, Cluster>,
     notes: BTreeMap<(Box<str>, Box<str>), Arc<[u8]>>,
 }
@@ -137,7 +135,6 @@ impl Store {
         };
         // Version 0 means "any" to clients, so the first one is 1, as with etcd.
         state.version = state.version.max(1);
-        state.loaded = state.version;
         let shared = Arc::new(Shared {
             state: RwLock::new(state),
             news: broadcast::Sender::new(65_536),
@@ -200,17 +197,24 @@ impl Store {
         Ok((table.behind(behind)?, state.version.max(behind)))
     }
 
-    /// Rings when something of this kind changes; closed when the cluster is gone.
+    /// Rings when something of this kind changes; closed when the cluster is gone. The history of a kind begins with
+    /// the first bell: nobody can know what came before.
     pub fn bell(&self, cluster: &str, resource: &str) -> Option<watch::Receiver<u64>> {
         let mut state = self.shared.write();
-        let loaded = state.loaded;
+        let now = state.version;
         let cluster = state.clusters.get_mut(cluster)?;
-        Some(cluster.tables.entry(resource.into()).or_insert_with(|| Table::new(loaded)).bell.subscribe())
+        Some(cluster.tables.entry(resource.into()).or_insert_with(|| Table::new(now)).bell.subscribe())
     }
 
     /// Every change of every cluster from now on. Somebody too slow is told so and looks again.
     pub fn news(&self) -> broadcast::Receiver<News> {
         self.shared.news.subscribe()
+    }
+
+    /// Tells everybody about something again.
+    pub(crate) fn tell(&self, news: News) {
+        // Nobody listening is fine.
+        let _ = self.shared.news.send(news);
     }
 
     /// Objects that name this uid as an owner.

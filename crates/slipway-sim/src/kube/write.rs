@@ -13,8 +13,10 @@ use serde_json::{Value, json};
 use super::{
     apply::{self, Manager, Operation},
     cluster::Cluster,
+    controllers::definitions,
+    http::body::at,
     kind::{Ctx, Kind, Subresource, User},
-    metadata,
+    kinds, metadata,
     object::{Draft, Name, Stored},
     status::{Cause, CauseReason, Status},
     store::{Expect, WriteError},
@@ -71,8 +73,10 @@ pub struct Written {
 /// How a request changes an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// PUT and the plain patches: the caller becomes the owner of what it changed.
+    /// POST and PUT: the caller becomes the owner of what it changed.
     Update,
+    /// The plain patches: the same.
+    Patch,
     /// Server-side apply: ownership is already in the object.
     Apply,
 }
@@ -151,7 +155,6 @@ impl<'a> Call<'a> {
         Status::unless_valid(&self.kind.group, &self.kind.kind, &name, causes)?;
         if how == How::Update {
             let (time, version) = (clock::seconds(self.now), self.kind.api_version());
-            metadata::of(&mut object).remove("managedFields");
             apply::track_update(None, &mut object, &self.manager_at(&time, &version), &self.kind.schema);
         }
         let taken = || Status::already_exists(&self.kind.group, &self.kind.plural, &name);
@@ -170,7 +173,11 @@ impl<'a> Call<'a> {
             draft,
         );
         match put.await {
-            Ok(stored) => Ok(Written { object: self.read(&stored), created: true }),
+            Ok(stored) => {
+                let object = self.read(&stored);
+                self.stored_definition(&object);
+                Ok(Written { object, created: true })
+            }
             Err(WriteError::Conflict(_)) => Err(taken()),
             Err(error) => Err(Status::from(error)),
         }
@@ -206,11 +213,19 @@ impl<'a> Call<'a> {
             let (store, cluster, table) = (self.cluster.store(), self.cluster.name(), &self.kind.stored_as);
             let answer = if finished {
                 // The last finalizer is gone, and with it the object.
-                store.remove(cluster, table, self.name(name), stored.version).await.map(|_| new)
+                let removed = store.remove(cluster, table, self.name(name), stored.version).await;
+                removed.map(|_| {
+                    self.removed_definition(&new);
+                    new
+                })
             } else {
                 let expect = Expect::Version(stored.version);
                 let put = store.put(cluster, table, self.name(name), expect, self.draft_of(new)).await;
-                put.map(|stored| self.read(&stored))
+                put.map(|stored| {
+                    let object = self.read(&stored);
+                    self.stored_definition(&object);
+                    object
+                })
             };
             match answer {
                 Ok(object) => return Ok(Written { object, created: false }),
@@ -225,6 +240,10 @@ impl<'a> Call<'a> {
     fn prepare_change(&self, name: &str, made: Value, old: &Value, how: How) -> Result<Value, Status> {
         metadata::check_place(self.kind, &made, self.namespace, Some(name))?;
         let uid = metadata::text(&made, "uid");
+        if how != How::Update && uid != metadata::text(old, "uid") {
+            let cause = Cause::invalid("metadata.uid", &json!(uid), "field is immutable");
+            return Err(self.kind.invalid(name, vec![cause]));
+        }
         if !uid.is_empty() && uid != metadata::text(old, "uid") {
             let found = metadata::text(old, "uid");
             let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {found}");
@@ -232,17 +251,26 @@ impl<'a> Call<'a> {
         }
         let mut new = self.confine(made, old);
         metadata::carry_over(self.kind, &mut new, old);
+        let nulls = if how == How::Apply { self.nulls(&new) } else { Vec::new() };
         self.kind.schema.default(&mut new);
         self.kind.strategy.update(&mut new, old, &self.ctx())?;
         metadata::move_generation(self.kind, &mut new, old);
         let mut causes = metadata::validate(self.kind, &new, Some(old));
+        causes.extend(nulls.into_iter().filter(|cause| at(&new, &cause.field).is_none()));
         causes.extend(self.kind.schema.validate(&new, Some(old)));
         Status::unless_valid(&self.kind.group, &self.kind.kind, name, causes)?;
-        if how == How::Update {
+        if how != How::Apply {
             let (time, version) = (clock::seconds(self.now), self.kind.api_version());
             apply::track_update(Some(old), &mut new, &self.manager_at(&time, &version), &self.kind.schema);
         }
         Ok(new)
+    }
+
+    /// Nulls an apply leaves: what others send is decoded, which drops them, but the result of an apply is not.
+    fn nulls(&self, new: &Value) -> Vec<Cause> {
+        let mut causes = self.kind.schema.validate(new, None);
+        causes.retain(|cause| cause.message.ends_with(": \"null\""));
+        causes
     }
 
     /// Keeps a write to the object out of its status, and one to its status out of everything else.
@@ -304,6 +332,20 @@ impl<'a> Call<'a> {
     /// The object in this kind's form.
     pub fn read(&self, stored: &Stored) -> Value {
         self.kind.from_stored(stored.value())
+    }
+
+    /// A definition is served from the moment it is stored.
+    fn stored_definition(&self, object: &Value) {
+        if self.kind.stored_as == kinds::DEFINITIONS {
+            definitions::serve(self.cluster, object);
+        }
+    }
+
+    /// And no longer from the moment it is gone.
+    pub(crate) fn removed_definition(&self, object: &Value) {
+        if self.kind.stored_as == kinds::DEFINITIONS {
+            definitions::forget(self.cluster, object);
+        }
     }
 
     /// Asks the strategy.

@@ -2,6 +2,7 @@
 
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::tokens::ISSUER;
 use crate::kube::{cluster::Cluster, kind::User, object::Name};
 
 /// Who a client certificate names: its common name, and its organizations as groups. The certificate has been
@@ -17,6 +18,11 @@ pub fn certificate(der: &[u8]) -> Option<User> {
 /// Whose service account token this is, if it is a good one.
 pub fn token(cluster: &Cluster, token: &str) -> Option<User> {
     let claims = cluster.tokens().verify(token)?;
+    // A token for somebody else's ears opens nothing here.
+    let ours = |audience: &serde_json::Value| audience == ISSUER;
+    if !claims["aud"].as_array().is_some_and(|audiences| audiences.iter().any(ours)) {
+        return None;
+    }
     let account = &claims["kubernetes.io"];
     let (namespace, name) = (account["namespace"].as_str()?, account["serviceaccount"]["name"].as_str()?);
     let uid = account["serviceaccount"]["uid"].as_str()?;

@@ -29,12 +29,17 @@ struct Grant {
     namespace: String,
     subjects: Vec<Subject>,
     rules: Vec<Rule>,
+    /// Which binding to which role, as reasons say it.
+    words: String,
 }
 
+/// Who has them.
 #[derive(Debug, PartialEq, Eq)]
-enum Subject {
-    User(String),
-    Group(String),
+struct Subject {
+    is_group: bool,
+    name: String,
+    /// As reasons say it.
+    words: String,
 }
 
 /// One rule of a role.
@@ -111,7 +116,16 @@ impl Policy {
                 let role_name = Name::new(namespace, role["name"].as_str().unwrap_or_default());
                 let Some(role) = store.get(cluster, &format!("{table}.{GROUP}"), &role_name) else { continue };
                 let subjects = binding["subjects"].as_array().into_iter().flatten();
+                let kind = if name.namespace.is_empty() { "ClusterRoleBinding" } else { "RoleBinding" };
+                let home = if name.namespace.is_empty() { String::new() } else { format!("/{}", name.namespace) };
+                let words = format!(
+                    "RBAC: allowed by {kind} \"{}{home}\" of {} {:?}",
+                    name.name,
+                    binding["roleRef"]["kind"].as_str().unwrap_or_default(),
+                    &*role_name.name
+                );
                 grants.push(Grant {
+                    words,
                     subjects: subjects.filter_map(|one| subject(one, &name.namespace)).collect(),
                     rules: rules(store, cluster, &role.value()),
                     namespace: name.namespace.into(),
@@ -126,39 +140,40 @@ impl Policy {
         versions(store, cluster) == self.versions
     }
 
-    /// Whether this user may do that.
-    pub fn allows(&self, user: &User, access: &Access<'_>) -> bool {
-        user.is_in("system:masters")
-            || self.grants(user, access.namespace).any(|grant| grant.rules.iter().any(|rule| rule.covers(access)))
+    /// Why this user may do that, if they may.
+    pub fn allows(&self, user: &User, access: &Access<'_>) -> Option<String> {
+        if user.is_in("system:masters") {
+            return Some(String::new());
+        }
+        let mut grants = self.grants(user, access.namespace);
+        let (grant, subject) = grants.find(|(grant, _)| grant.rules.iter().any(|rule| rule.covers(access)))?;
+        Some(format!("{} to {}", grant.words, subject.words))
     }
 
     /// All rules this user has in a namespace.
     pub fn rules(&self, user: &User, namespace: &str) -> Vec<Rule> {
-        self.grants(user, namespace).flat_map(|grant| grant.rules.clone()).collect()
+        self.grants(user, namespace).flat_map(|(grant, _)| grant.rules.clone()).collect()
     }
 
-    fn grants<'a>(&'a self, user: &'a User, namespace: &'a str) -> impl Iterator<Item = &'a Grant> {
+    fn grants<'a>(&'a self, user: &'a User, namespace: &'a str) -> impl Iterator<Item = (&'a Grant, &'a Subject)> {
         let here = move |grant: &&Grant| grant.namespace.is_empty() || grant.namespace == namespace;
-        self.grants.iter().filter(here).filter(|grant| {
-            grant.subjects.iter().any(|subject| match subject {
-                Subject::User(name) => *name == user.name,
-                Subject::Group(name) => user.is_in(name),
-            })
+        self.grants.iter().filter(here).filter_map(|grant| {
+            let is_user = |one: &&Subject| if one.is_group { user.is_in(&one.name) } else { one.name == user.name };
+            grant.subjects.iter().find(is_user).map(|subject| (grant, subject))
         })
     }
 }
 
 fn subject(subject: &Value, namespace: &str) -> Option<Subject> {
-    let name = subject["name"].as_str()?;
-    match subject["kind"].as_str()? {
-        "User" => Some(Subject::User(name.to_owned())),
-        "Group" => Some(Subject::Group(name.to_owned())),
-        "ServiceAccount" => {
-            let home = subject["namespace"].as_str().unwrap_or(namespace);
-            Some(Subject::User(format!("system:serviceaccount:{home}:{name}")))
-        }
-        _ => None,
-    }
+    let (kind, own) = (subject["kind"].as_str()?, subject["name"].as_str()?);
+    let home = subject["namespace"].as_str().unwrap_or(namespace);
+    let name = match kind {
+        "User" | "Group" => own.to_owned(),
+        "ServiceAccount" => format!("system:serviceaccount:{home}:{own}"),
+        _ => return None,
+    };
+    let shown = if kind == "ServiceAccount" { format!("{own}/{home}") } else { own.to_owned() };
+    Some(Subject { is_group: kind == "Group", name, words: format!("{kind} {shown:?}") })
 }
 
 /// The rules of a role, those of the roles it aggregates included.

@@ -88,7 +88,11 @@ fn access(spec: &Value, user: &User, ctx: &Ctx<'_>) -> Result<Value, Status> {
         let [verb, group, resource, subresource, namespace, name] = &owned[..] else { return Ok(json!({})) };
         Access { verb, group, resource, subresource, namespace, name, path: "" }
     };
-    Ok(json!({ "allowed": ctx.view.may(user, &asked) }))
+    Ok(match ctx.view.allowed(user, &asked) {
+        None => json!({ "allowed": false }),
+        Some(reason) if reason.is_empty() => json!({ "allowed": true }),
+        Some(reason) => json!({ "allowed": true, "reason": reason }),
+    })
 }
 
 fn rules(spec: &Value, ctx: &Ctx<'_>) -> Result<Value, Status> {

@@ -73,6 +73,11 @@ impl Event {
         Self { change, name, object, before, wire: OnceLock::new() }
     }
 
+    /// What is there, told as if it had just changed: how a controller starts.
+    pub fn seen(name: Name, object: Arc<Stored>) -> Self {
+        Self { change: Change::Modified, name, before: Some(object.clone()), object, wire: OnceLock::new() }
+    }
+
     /// The version it happened at.
     pub fn version(&self) -> u64 {
         self.object.version
@@ -85,7 +90,7 @@ impl Event {
 }
 
 /// A line of a watch.
-pub(crate) fn frame(change: &str, object: &Stored) -> Bytes {
+pub fn frame(change: &str, object: &Stored) -> Bytes {
     let mut line = Vec::with_capacity(object.text().0.len() + 64);
     line.extend_from_slice(format!("{{\"type\":\"{change}\",\"object\":").as_bytes());
     object.write(&mut line);

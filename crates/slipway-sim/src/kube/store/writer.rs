@@ -143,7 +143,7 @@ fn publish(shared: &Shared, group: Group) {
     let mut waiting = Vec::with_capacity(group.done.len());
     {
         let mut state = shared.write();
-        let loaded = state.loaded;
+        let before = state.version;
         state.version = group.version;
         for (done, who) in group.done {
             let mut seen = None;
@@ -153,7 +153,7 @@ fn publish(shared: &Shared, group: Group) {
                     let Some(kept) = state.clusters.get_mut(&cluster) else { continue };
                     let after = (event.change != super::Change::Deleted).then_some(&*event.object);
                     kept.index(&resource, &name, event.before.as_deref(), after);
-                    let table = kept.tables.entry(resource.clone()).or_insert_with(|| Table::new(loaded));
+                    let table = kept.tables.entry(resource.clone()).or_insert_with(|| Table::new(before));
                     table.apply(event.clone(), shared.history);
                     news.push(News { cluster, resource, event });
                 }

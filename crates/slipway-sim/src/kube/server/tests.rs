@@ -1,0 +1,1 @@
+//! Stories of a whole server, told through `kube::Client`.

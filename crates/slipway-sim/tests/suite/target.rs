@@ -1,0 +1,121 @@
+//! A server that cases run on, and all a case may know of it.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use slipway_sim::{
+    kube::{self, kubeconfig::Credentials, pki::Ca},
+    real,
+};
+
+/// A server under test.
+pub(crate) struct Target {
+    /// For the report, such as `kube-apiserver 1.36.4`.
+    pub(crate) name: String,
+    /// Where the `kubectl` for the sessions is.
+    pub(crate) kubectl: PathBuf,
+    server: Server,
+}
+
+enum Server {
+    Kube(Box<real::Kube>),
+    Embedded { server: kube::Server, door: kube::Door, _folder: tempfile::TempDir },
+}
+
+/// The logical cluster the cases run in.
+const CLUSTER: &str = "contract";
+
+/// Long enough for any run.
+const DAY: std::time::Duration = std::time::Duration::from_secs(86_400);
+
+impl Target {
+    /// A real kube-apiserver, if the machine has one.
+    pub(crate) async fn kube_apiserver() -> Option<Self> {
+        let kube = real_server(real::Kube::start().await)?;
+        Some(Self {
+            name: format!("kube-apiserver {}", kube.binaries().kubernetes_version()),
+            kubectl: kube.binaries().path("kubectl"),
+            server: Server::Kube(Box::new(kube)),
+        })
+    }
+
+    /// Our own API, on disk and over TLS as in production.
+    pub(crate) async fn embedded() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let settings = kube::Settings { folder: Some(folder.path().to_owned()), ..kube::Settings::default() };
+        let server = kube::Server::start(settings).await.expect("a server");
+        server.add_cluster(CLUSTER).await.expect("a cluster");
+        let door = server.listen(([127, 0, 0, 1], 0).into()).await.expect("a port");
+        let kubectl = real::Binaries::find().map(|found| found.path("kubectl"));
+        Self {
+            name: "embedded".to_owned(),
+            kubectl: kubectl.unwrap_or_else(|_| "kubectl".into()),
+            server: Server::Embedded { server, door, _folder: folder },
+        }
+    }
+
+    /// The administrator's kubeconfig.
+    pub(crate) fn admin(&self) -> String {
+        match &self.server {
+            Server::Kube(kube) => kube.kubeconfig().to_owned(),
+            Server::Embedded { server, door, .. } => server.kubeconfig(CLUSTER, door.address()),
+        }
+    }
+
+    /// The kubeconfig of a user with a client certificate and no rights but those of RBAC.
+    pub(crate) fn user(&self, name: &str, groups: &[&str]) -> String {
+        match &self.server {
+            Server::Kube(kube) => kube.kubeconfig_of(name, groups).expect("a certificate"),
+            Server::Embedded { server, door, .. } => {
+                let pair = server.sign_client(name, groups, DAY).expect("a certificate");
+                server.kubeconfig_with(CLUSTER, door.address(), &Credentials::Certificate(&pair))
+            }
+        }
+    }
+
+    /// The kubeconfig of somebody whose certificate is signed by an authority nobody knows.
+    pub(crate) fn stranger(&self) -> String {
+        match &self.server {
+            Server::Kube(kube) => kube.kubeconfig_of_stranger().expect("a certificate"),
+            Server::Embedded { server, door, .. } => {
+                let ca = Ca::new("nobody-knows-it").expect("an authority");
+                let pair = ca.client("stranger", &["system:masters"], DAY).expect("a certificate");
+                server.kubeconfig_with(CLUSTER, door.address(), &Credentials::Certificate(&pair))
+            }
+        }
+    }
+
+    /// A kubeconfig with a bearer token; with an empty one, no credentials at all.
+    pub(crate) fn token(&self, token: &str) -> String {
+        match &self.server {
+            Server::Kube(kube) => kube.kubeconfig_with_token(token),
+            Server::Embedded { server, door, .. } => {
+                server.kubeconfig_with(CLUSTER, door.address(), &Credentials::Token(token))
+            }
+        }
+    }
+
+    /// A service-account token with these claims, signed as the server signs them.
+    pub(crate) fn sign_token(&self, claims: &Value) -> String {
+        match &self.server {
+            Server::Kube(kube) => kube.sign_token(claims),
+            Server::Embedded { server, .. } => server.cluster(CLUSTER).expect("the cluster").tokens().sign(claims),
+        }
+    }
+}
+
+/// What the environment says about a real server that did not come: a loud line, or a failure.
+fn real_server<T>(started: Result<T, real::Error>) -> Option<T> {
+    match (started, real::Mode::from_env()) {
+        (Ok(server), _) => Some(server),
+        (Err(real::Error::Off), _) => {
+            crate::contract::say("SKIPPED: SLIPWAY_REAL=off, no case ran on a real server");
+            None
+        }
+        (Err(error @ real::Error::NotBuilt), real::Mode::Auto) => {
+            crate::contract::say(&format!("SKIPPED: {error}; no case ran on a real server"));
+            None
+        }
+        (Err(error), _) => panic!("{error}: {:?}", std::error::Error::source(&error)),
+    }
+}
