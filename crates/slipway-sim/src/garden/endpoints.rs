@@ -5,6 +5,8 @@
 //! comes in; whether it is still valid is asked for every request, by the simulated clock. A door that
 //! is down breaks every connection, as a hibernated cluster does.
 
+mod handshake;
+
 use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr, TcpListener},
@@ -39,9 +41,7 @@ use super::{
 use crate::kube::{
     http::{self as face, Asker, Frame},
     kind::User,
-    pki,
     server::Server,
-    tls,
 };
 
 /// By which clock client certificates end.
@@ -108,13 +108,13 @@ impl Endpoints {
     /// Answers from now on, with the Shoot's certificates.
     pub async fn up(&self, technical_id: &str, kept: &Kept) -> Result<(), String> {
         self.port(technical_id, kept.port).map_err(|error| error.to_string())?;
-        self.server.add_cluster(technical_id).await.map_err(|error| error.to_string())?;
+        self.add_cluster(technical_id).await?;
         let newest = kept.authorities.last().ok_or("there is no CA yet")?;
         let ca = Pair { certificate: newest.cluster.certificate.clone(), key: newest.cluster.key.clone() };
-        let pair = ca.server("kube-apiserver", &["localhost", "kubernetes.default.svc"]).map_err(|error| error.to_string())?;
+        let pair =
+            ca.server("kube-apiserver", &["localhost", "kubernetes.default.svc"]).map_err(|error| error.to_string())?;
         let clients: String = kept.authorities.iter().map(|one| one.client.certificate.as_str()).collect();
-        let pair = pki::Pair { certificate: pair.certificate, key: pair.key };
-        let config = tls::tls(&pair, &clients).map_err(|error| error.to_string())?.config.clone();
+        let config = handshake::config(&pair)?;
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(clients.as_bytes()).flatten() {
             roots.add(certificate).map_err(|error| error.to_string())?;
@@ -128,7 +128,7 @@ impl Endpoints {
             cluster: technical_id.to_owned(),
             verifier,
             time: self.time.clone(),
-            acceptor: TlsAcceptor::from(config),
+            acceptor: TlsAcceptor::from(Arc::new(config)),
         };
         let mut doors = self.doors();
         let Some(door) = doors.get_mut(technical_id) else { return Ok(()) };
@@ -139,6 +139,18 @@ impl Endpoints {
         let listener = door.waiting.take();
         door.task = Some(tokio::spawn(serve(address, listener, gate)));
         Ok(())
+    }
+
+    /// Making a cluster cannot be moved between threads, and workers are; so it has a thread to itself.
+    async fn add_cluster(&self, technical_id: &str) -> Result<(), String> {
+        if self.server.cluster(technical_id).is_some() {
+            return Ok(());
+        }
+        let (server, id) = (self.server.clone(), technical_id.to_owned());
+        let runtime = tokio::runtime::Handle::current();
+        let made =
+            tokio::task::spawn_blocking(move || runtime.block_on(async { server.add_cluster(&id).await.map(drop) }));
+        made.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
 
     /// Answers nobody any more; the port stays.
@@ -208,7 +220,12 @@ async fn connection(stream: TcpStream, gate: Gate) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let stream = gate.acceptor.accept(stream).await?;
     let shown: Arc<Vec<CertificateDer<'static>>> = Arc::new(
-        stream.get_ref().1.peer_certificates().map(|shown| shown.iter().map(|one| one.clone().into_owned()).collect()).unwrap_or_default(),
+        stream
+            .get_ref()
+            .1
+            .peer_certificates()
+            .map(|shown| shown.iter().map(|one| one.clone().into_owned()).collect())
+            .unwrap_or_default(),
     );
     let service = service_fn(move |request: Request<Incoming>| {
         let (gate, shown) = (gate.clone(), shown.clone());
@@ -233,7 +250,9 @@ impl Gate {
             CertificateTime::Real => crate::clock::now(),
         };
         match self.verifier.verify_client_cert(own, rest, unix(now)) {
-            Ok(_) => certificates::subject_of(own).map_or(Asker::BadCertificate, |subject| Asker::Certificate(user(subject))),
+            Ok(_) => {
+                certificates::subject_of(own).map_or(Asker::BadCertificate, |subject| Asker::Certificate(user(subject)))
+            }
             Err(_) => Asker::BadCertificate,
         }
     }

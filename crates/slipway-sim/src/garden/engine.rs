@@ -10,13 +10,16 @@
 //! | [`life`], [`care`], [`nodes`], [`rotation`], [`upkeep`] | what to do next: pure |
 //! | [`faults`] | what goes wrong on demand |
 //! | [`invariants`] | what a client may rely on, and a judge of histories |
-//! | [`port`], [`execute`], [`runtime`] | doing it |
+//! | [`port`], `execute`, [`runtime`] | doing it |
 
 pub mod care;
+mod execute;
 pub mod faults;
 pub mod invariants;
 pub mod life;
 pub mod nodes;
+pub mod port;
 pub mod rotation;
+pub mod runtime;
 pub mod timeline;
 pub mod upkeep;

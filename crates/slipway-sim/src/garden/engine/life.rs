@@ -201,9 +201,9 @@ impl Life {
         self.run.is_some()
     }
 
-    /// Whether the next decision would begin an operation.
-    pub fn wants_to_run(&self, shoot: &Value, now: Timestamp) -> bool {
-        self.run.is_none() && has(shoot, "spec.seedName") && self.due(shoot, now).is_some()
+    /// Whether it has come to where the cloud asks who we are.
+    pub fn checks_credentials(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.steps[run.step].id == "infrastructure")
     }
 
     /// When to be asked again, if nothing happens before. Never a moment that was already dealt with:

@@ -12,7 +12,10 @@ use kube::{
 use serde_json::{Value, json};
 
 use crate::{
-    garden::{problems::CORE, value::{name, namespace, text}},
+    garden::{
+        problems::CORE,
+        value::{name, namespace, text},
+    },
     kube::{
         cluster::{Cluster, Place},
         delete::Options,
@@ -60,13 +63,25 @@ pub enum Change {
 /// Where the engine reads and writes.
 pub trait Port: Clone + Send + Sync + 'static {
     /// One object.
-    fn get(&self, what: Resource, place: &str, called: &str) -> impl Future<Output = Result<Option<Value>, Status>> + Send;
+    fn get(
+        &self,
+        what: Resource,
+        place: &str,
+        called: &str,
+    ) -> impl Future<Output = Result<Option<Value>, Status>> + Send;
     /// All objects.
     fn list(&self, what: Resource, place: &str) -> impl Future<Output = Result<Vec<Value>, Status>> + Send;
     /// Makes an object.
     fn create(&self, what: Resource, object: Value) -> impl Future<Output = Result<Value, Status>> + Send;
     /// Merge patch of an object or a part of it.
-    fn patch(&self, what: Resource, place: &str, called: &str, part: &str, patch: Value) -> impl Future<Output = Result<Value, Status>> + Send;
+    fn patch(
+        &self,
+        what: Resource,
+        place: &str,
+        called: &str,
+        part: &str,
+        patch: Value,
+    ) -> impl Future<Output = Result<Value, Status>> + Send;
     /// Deletes an object; it is fine if it is gone.
     fn delete(&self, what: Resource, place: &str, called: &str) -> impl Future<Output = Result<(), Status>> + Send;
     /// Hosts a Shoot on a Seed.
@@ -88,7 +103,14 @@ impl Port for Cluster {
         Self::create(self, object).await
     }
 
-    async fn patch(&self, what: Resource, place: &str, called: &str, part: &str, patch: Value) -> Result<Value, Status> {
+    async fn patch(
+        &self,
+        what: Resource,
+        place: &str,
+        called: &str,
+        part: &str,
+        patch: Value,
+    ) -> Result<Value, Status> {
         let place = Place { group: what.0, plural: what.3, namespace: place, name: called, subresource: part };
         self.update(&place, |object| json_patch::merge(object, &patch)).await
     }
@@ -185,7 +207,14 @@ impl Port for Remote {
         Ok(value(self.api(what, &place).create(&PostParams::default(), &object).await.map_err(refused)?))
     }
 
-    async fn patch(&self, what: Resource, place: &str, called: &str, part: &str, patch: Value) -> Result<Value, Status> {
+    async fn patch(
+        &self,
+        what: Resource,
+        place: &str,
+        called: &str,
+        part: &str,
+        patch: Value,
+    ) -> Result<Value, Status> {
         let (api, params) = (self.api(what, place), PatchParams::apply("gardenlet"));
         let params = PatchParams { force: false, ..params };
         let patch = Patch::Merge(patch);
@@ -208,8 +237,8 @@ impl Port for Remote {
         let api = self.api(SHOOTS, place);
         let mut shoot = value(api.get(called).await.map_err(refused)?);
         crate::garden::value::set(&mut shoot, "spec.seedName", seed);
-        let shoot = serde_json::to_vec(&shoot).map_err(Status::internal)?;
-        let done = api.replace_subresource("binding", called, &PostParams::default(), shoot).await;
+        let shoot: DynamicObject = serde_json::from_value(shoot).map_err(Status::internal)?;
+        let done = api.replace_subresource("binding", called, &PostParams::default(), &shoot).await;
         Ok(value(done.map_err(refused)?))
     }
 
