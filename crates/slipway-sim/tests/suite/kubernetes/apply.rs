@@ -36,7 +36,7 @@ pub(super) static CASES: &[Case] = cases![
     an_apply_can_create_with_a_uid_refused,
     a_default_manager_is_named_after_the_client,
     duplicate_keys_in_a_keyed_list_are_refused,
-    an_applied_null_takes_the_field_away,
+    an_applied_null_is_a_value_of_the_wrong_type,
     a_manager_name_has_a_length,
 ];
 
@@ -248,10 +248,9 @@ async fn an_update_takes_ownership_without_asking(cx: Cx) {
     assert_eq!(fields(&object, "one", "Apply"), Some(&json!({ "f:data": { "f:l": {} } })));
     assert_eq!(fields(&object, "two", "Update"), Some(&json!({ "f:data": { "f:k": {} } })));
     let answer = cx.apply(&path, "one", "", &config_map("a", json!({ "k": "1", "l": "1" }))).await;
+    // An update is told with its version: its manager may have meant another.
     let message = "Apply failed with 1 conflict: conflict with \"two\" using v1: .data.k";
-    let status = answer.refused_with(409, "Conflict", "Apply failed with 1 conflict: conflict with \"two\"");
-    // An update is told with its version, and since when, because its manager cannot know of the conflict.
-    assert!(status.text("/message").starts_with(message) || status.text("/message").contains(" at "), "{status}");
+    answer.refused(409, "Conflict", message);
 }
 
 async fn managed_fields_tell_manager_operation_and_fields(cx: Cx) {
@@ -363,12 +362,12 @@ async fn duplicate_keys_in_a_keyed_list_are_refused(cx: Cx) {
     answer.refused_with(500, "", "duplicate entries for key [name=\"web\"]");
 }
 
-async fn an_applied_null_takes_the_field_away(cx: Cx) {
+async fn an_applied_null_is_a_value_of_the_wrong_type(cx: Cx) {
     let crd = widgets(&cx).await;
     cx.apply(&crd.path("/a"), "one", "", &crd.widget("a", json!({ "size": 1, "color": "red" }))).await.created();
     let answer = cx.apply(&crd.path("/a"), "one", "", &crd.widget("a", json!({ "size": 1, "color": null }))).await;
-    let object = answer.ok();
-    assert_eq!(object["spec"], json!({ "size": 1 }));
+    let message = "spec.color: Invalid value: \"null\": spec.color in body must be of type string: \"null\"";
+    answer.refused_with(422, "Invalid", message);
 }
 
 async fn a_manager_name_has_a_length(cx: Cx) {
