@@ -31,7 +31,7 @@ use crate::kube::{
 };
 
 /// The logical cluster the garden is.
-pub const CLUSTER: &str = "garden";
+pub(super) const CLUSTER: &str = "garden";
 
 /// How a garden is run.
 #[derive(Debug, Clone)]
