@@ -34,7 +34,7 @@ const VERSIONS: [(&str, &str); 5] = [
     ("security.gardener.cloud", "v1alpha1"),
 ];
 
-/// A real garden, empty. It ends when this is dropped.
+/// A real garden. It ends when this is dropped.
 pub struct Garden {
     // First: it needs the other two while it ends.
     apiserver: Process,
@@ -43,8 +43,9 @@ pub struct Garden {
 }
 
 impl Garden {
-    /// Starts one and waits until Shoots can be listed.
-    pub async fn start() -> Result<Self, Error> {
+    /// Starts one, waits until Shoots can be listed, and fills it with a landscape: objects in the
+    /// order in which they refer to each other, with their status where they have one.
+    pub async fn start(landscape: &[Value]) -> Result<Self, Error> {
         let kube = Kube::start().await?;
         let port = spare_port().map_err(|error| Error::Machine("find a free port", error))?;
         let ca = kube.ca().to_owned();
@@ -63,6 +64,7 @@ impl Garden {
         let direct = kubeconfig::client(&direct).await?;
         let mut garden = Self { apiserver, kube, direct };
         garden.become_ready().await?;
+        create_all(&garden.client(), landscape).await?;
         Ok(garden)
     }
 
@@ -202,6 +204,11 @@ async fn apply(client: &Client, object: &Value) -> Result<(), kube::Error> {
         None => kube::Api::all_with(client.clone(), &resource),
     };
     let name = object.metadata.name.clone().unwrap_or_default();
-    api.patch(&name, &PatchParams::apply("slipway-real").force(), &Patch::Apply(&object)).await?;
+    let params = PatchParams::apply("slipway-real").force();
+    let stored = api.patch(&name, &params, &Patch::Apply(&object)).await?;
+    // Who writes a status names it; the main resource drops it silently.
+    if let Some(status) = object.data.get("status").filter(|_| stored.data.get("status") != object.data.get("status")) {
+        api.patch_status(&name, &PatchParams::default(), &Patch::Merge(json!({ "status": status }))).await?;
+    }
     Ok(())
 }

@@ -84,6 +84,19 @@ pub(crate) async fn run(suite: &str, themes: &[Theme], exceptions: &[Exception],
     assert!(failed.is_empty(), "{} of {ran} cases failed on {}:\n  {}", failed.len(), target.name, failed.join("\n  "));
 }
 
+/// The laws of a table: names are unique, exceptions name cases, and there are as many as promised.
+pub(crate) fn check_table(themes: &[Theme], exceptions: &[Exception], at_least: usize) {
+    let mut names: Vec<&str> = themes.iter().flat_map(|theme| theme.cases).map(|case| case.name).collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all, "two cases share a name");
+    assert!(all >= at_least, "only {all} cases");
+    for exception in exceptions {
+        assert!(names.contains(&exception.case), "{} is no case", exception.case);
+    }
+}
+
 /// What a case panicked with.
 fn words_of(error: tokio::task::JoinError) -> String {
     let panic = error.into_panic();

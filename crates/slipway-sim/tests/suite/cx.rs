@@ -37,6 +37,9 @@ impl Cx {
         // 63 characters at most; the beginning says who it is, the hash keeps it unique.
         let hash = case.bytes().fold(5381_u32, |hash, byte| hash.wrapping_mul(33) ^ u32::from(byte));
         let ns = format!("{}-{:.40}-{hash:x}", theme, case).replace('_', "-");
+        if let Some(home) = &target.home {
+            return Self { ns: home.clone(), target, client };
+        }
         let cx = Self { target, ns, client };
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": cx.ns } });
         cx.post("/api/v1/namespaces", &namespace).await.created();

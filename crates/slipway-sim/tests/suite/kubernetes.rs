@@ -60,13 +60,5 @@ async fn the_kubernetes_contract_holds_on_a_real_kube_apiserver() {
 
 #[test]
 fn every_case_has_a_name_of_its_own_and_there_are_enough() {
-    let mut names: Vec<&str> = THEMES.iter().flat_map(|theme| theme.cases).map(|case| case.name).collect();
-    let all = names.len();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), all, "two cases share a name");
-    assert!(all >= 120, "only {all} cases");
-    for exception in EXCEPTIONS {
-        assert!(names.contains(&exception.case), "{} is no case", exception.case);
-    }
+    contract::check_table(THEMES, EXCEPTIONS, 120);
 }

@@ -11,6 +11,7 @@
 mod answer;
 mod contract;
 mod cx;
+mod gardener;
 mod kubectl;
 mod kubernetes;
 mod target;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use slipway_sim::{
+    garden::landscape,
     kube::{self, kubeconfig::Credentials, pki::Ca},
     real,
 };
@@ -14,11 +15,14 @@ pub(crate) struct Target {
     pub(crate) name: String,
     /// Where the `kubectl` for the sessions is.
     pub(crate) kubectl: PathBuf,
+    /// The namespace all cases share; where there is none, each gets its own.
+    pub(crate) home: Option<String>,
     server: Server,
 }
 
 enum Server {
     Kube(Box<real::Kube>),
+    Garden(Box<real::Garden>),
     Embedded { server: kube::Server, door: kube::Door, _folder: tempfile::TempDir },
 }
 
@@ -35,7 +39,19 @@ impl Target {
         Some(Self {
             name: format!("kube-apiserver {}", kube.binaries().kubernetes_version()),
             kubectl: kube.binaries().path("kubectl"),
+            home: None,
             server: Server::Kube(Box::new(kube)),
+        })
+    }
+
+    /// A real gardener-apiserver with the landscape of the simulator, if the machine has one.
+    pub(crate) async fn gardener_apiserver() -> Option<Self> {
+        let garden = real_server(real::Garden::start(&landscape::objects()).await)?;
+        Some(Self {
+            name: format!("gardener-apiserver {}", garden.front().binaries().gardener_version()),
+            kubectl: garden.front().binaries().path("kubectl"),
+            home: Some("garden-dev".to_owned()),
+            server: Server::Garden(Box::new(garden)),
         })
     }
 
@@ -52,6 +68,7 @@ impl Target {
         Self {
             name: "embedded".to_owned(),
             kubectl: kubectl.unwrap_or_else(|_| "kubectl".into()),
+            home: None,
             server: Server::Embedded { server, door, _folder: folder },
         }
     }
@@ -60,6 +77,7 @@ impl Target {
     pub(crate) fn admin(&self) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig().to_owned(),
+            Server::Garden(garden) => garden.kubeconfig().to_owned(),
             Server::Embedded { server, door, .. } => server.admin_kubeconfig(CLUSTER, &door.url()),
         }
     }
@@ -68,6 +86,7 @@ impl Target {
     pub(crate) fn user(&self, name: &str, groups: &[&str]) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_of(name, groups).expect("a certificate"),
+            Server::Garden(garden) => garden.front().kubeconfig_of(name, groups).expect("a certificate"),
             Server::Embedded { server, door, .. } => {
                 let pair = server.sign_client(name, groups, DAY).expect("a certificate");
                 server.kubeconfig_with(CLUSTER, &door.url(), &Credentials::Certificate(&pair))
@@ -79,6 +98,7 @@ impl Target {
     pub(crate) fn stranger(&self) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_of_stranger().expect("a certificate"),
+            Server::Garden(garden) => garden.front().kubeconfig_of_stranger().expect("a certificate"),
             Server::Embedded { server, door, .. } => {
                 let ca = Ca::new("nobody-knows-it").expect("an authority");
                 let pair = ca.client("stranger", &["system:masters"], DAY).expect("a certificate");
@@ -91,6 +111,7 @@ impl Target {
     pub(crate) fn token(&self, token: &str) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_with_token(token),
+            Server::Garden(garden) => garden.front().kubeconfig_with_token(token),
             Server::Embedded { server, door, .. } => {
                 server.kubeconfig_with(CLUSTER, &door.url(), &Credentials::Token(token))
             }
@@ -101,6 +122,7 @@ impl Target {
     pub(crate) fn sign_token(&self, claims: &Value) -> String {
         match &self.server {
             Server::Kube(kube) => kube.sign_token(claims),
+            Server::Garden(garden) => garden.front().sign_token(claims),
             Server::Embedded { server, .. } => server.cluster(CLUSTER).expect("the cluster").tokens().sign(claims),
         }
     }

@@ -1,0 +1,45 @@
+//! What a Gardener API server promises, on the garden simulator and on the real gardener-apiserver.
+//!
+//! Rules are tried with `dryRun=All`, so all cases can share the project namespace of the landscape.
+//! Shoots that are stored carry the annotation that makes a gardenlet leave them alone: the case plays
+//! the gardenlet itself, and nothing moves but what it moves. How Shoots live has a theme of its own.
+
+mod creation;
+mod defaults;
+mod deletion;
+mod operations;
+mod others;
+mod ownership;
+mod shoots;
+mod subresources;
+mod updates;
+
+use crate::{
+    contract::{self, Exception, Theme},
+    target::Target,
+};
+
+static THEMES: &[Theme] = &[
+    Theme { name: "creation", cases: creation::CASES },
+    Theme { name: "defaults", cases: defaults::CASES },
+    Theme { name: "updates", cases: updates::CASES },
+    Theme { name: "operations", cases: operations::CASES },
+    Theme { name: "deletion", cases: deletion::CASES },
+    Theme { name: "subresources", cases: subresources::CASES },
+    Theme { name: "ownership", cases: ownership::CASES },
+    Theme { name: "others", cases: others::CASES },
+];
+
+static EXCEPTIONS: &[Exception] = &[];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_gardener_contract_holds_on_a_real_gardener_apiserver() {
+    if let Some(target) = Target::gardener_apiserver().await {
+        contract::run("gardener", THEMES, EXCEPTIONS, target).await;
+    }
+}
+
+#[test]
+fn every_case_has_a_name_of_its_own_and_there_are_enough() {
+    contract::check_table(THEMES, EXCEPTIONS, 60);
+}
