@@ -17,7 +17,11 @@ pub mod cidr;
 pub mod clock;
 pub mod cron;
 pub mod defaults;
+pub mod endpoints;
+pub mod engine;
+
 pub mod generation;
+pub mod journal;
 pub mod kinds;
 pub mod kubeconfig;
 pub mod landscape;
@@ -31,3 +35,8 @@ pub mod shoot;
 pub mod value;
 pub mod version;
 pub mod window;
+
+mod run;
+
+pub use clock::{Clock, Pace};
+pub use run::{Driver, Error, Garden, Options};

@@ -38,7 +38,15 @@ pub struct Shared {
 }
 
 /// All kinds.
+///
+/// A Gardener API server follows the machinery's plain rules, not those of Kubernetes' own kinds: its
+/// finalizer is called `gardener`, without a domain, and a `PUT` must name a version (U19). The
+/// embedded API knows that difference as custom or not.
 pub fn kinds(shared: &Shared) -> Vec<Kind> {
+    table(shared).into_iter().map(|kind| Kind { custom: true, ..kind }).collect()
+}
+
+fn table(shared: &Shared) -> Vec<Kind> {
     let core = |kind: &str, plural: &str| Kind::new(CORE, "v1beta1", kind, plural).generation(Generation::Spec);
     vec![
         shoot(shared),

@@ -6,6 +6,8 @@
 //! where they live in a library of their own; here they are four walks over objects ([`walk`]) on
 //! sets of fields ([`set`]), seen through the schema ([`shape`]).
 
+mod conflict;
+mod last_applied;
 mod managed;
 mod set;
 mod shape;
@@ -17,14 +19,15 @@ mod walk;
 use serde_json::{Value, json};
 
 use self::{
+    conflict::Conflict,
     managed::Entry,
-    set::{Element, Set, shown},
+    set::{Element, Set},
     shape::{Shape, same},
     walk::{compare, fields_of, merge, without},
 };
 use super::{
     schema::Schema,
-    status::{Cause, CauseReason, Details, Status},
+    status::{Cause, Details, Status},
 };
 
 /// Who writes, and how.
@@ -84,7 +87,7 @@ impl From<ApplyError> for Status {
         match error {
             ApplyError::Conflict { message, causes } => {
                 let mut status = Self::new(409, "Conflict", message);
-                status.details = Some(Details { causes, ..Details::default() });
+                status.details = Some(Box::new(Details { causes, ..Details::default() }));
                 status
             }
             ApplyError::BadRequest(message) => Self::bad_request(message),
@@ -114,11 +117,15 @@ pub fn apply(
     match work.apply(force) {
         // kubectl may take over what it owns by its annotation from earlier client-side applies.
         Err(conflicts) if manager.name == "kubectl" => {
-            let allowed = live.and_then(|live| last_applied_fields(shape, live)).unwrap_or_default();
-            let left: Vec<_> = conflicts.into_iter().filter(|(_, path)| !contains(&allowed, path)).collect();
-            if left.is_empty() { work.apply(true).map_err(|all| refuse(&all)) } else { Err(refuse(&left)) }
+            let allowed = live.and_then(|live| last_applied::fields(shape, live)).unwrap_or_default();
+            let left: Vec<_> = conflicts.into_iter().filter(|(_, path)| !allowed.contains(path)).collect();
+            if left.is_empty() {
+                work.apply(true).map_err(|all| conflict::refuse(&all))
+            } else {
+                Err(conflict::refuse(&left))
+            }
         }
-        outcome => outcome.map_err(|conflicts| refuse(&conflicts)),
+        outcome => outcome.map_err(|conflicts| conflict::refuse(&conflicts)),
     }
 }
 
@@ -127,7 +134,7 @@ pub fn track_update(old: Option<&Value>, new: &mut Value, manager: &Manager<'_>,
     let shape = Shape::Node(schema.root(), None);
     let mut entries = match managed::decode(Some(new)) {
         _ if !manager.subresource.is_empty() => managed::decode(old),
-        _ if managed::is_reset(new) => Vec::new(),
+        _ if managed::is_reset(new, schema.root().builtin) => Vec::new(),
         given if given.is_empty() => managed::decode(old),
         given => given,
     };
@@ -168,9 +175,6 @@ struct Work<'a> {
     live: Option<&'a Value>,
     applied: &'a Value,
 }
-
-/// A field somebody else owns with another value.
-type Conflict = (Entry, Vec<Element>);
 
 impl Work<'_> {
     fn apply(&self, force: bool) -> Result<Value, Vec<Conflict>> {
@@ -213,29 +217,13 @@ impl Work<'_> {
         entries.push(own);
 
         let mut new = if is_same { live } else { new };
-        self.write_last_applied(&mut new);
+        if self.manager.name == "kubectl" {
+            last_applied::write(&mut new, self.applied);
+        }
         managed::encode(&mut new, entries);
         Ok(new)
     }
-
-    /// Where kubectl has left its annotation before, it is kept up to date.
-    fn write_last_applied(&self, object: &mut Value) {
-        let annotation =
-            object.get_mut("metadata").and_then(|metadata| metadata.get_mut("annotations")?.get_mut(LAST_APPLIED));
-        let Some(annotation) = annotation.filter(|text| text.as_str().is_some_and(|text| !text.is_empty())) else {
-            return;
-        };
-        if self.manager.name == "kubectl" {
-            let mut applied = self.applied.clone();
-            if let Some(Value::Object(annotations)) = applied.pointer_mut("/metadata/annotations") {
-                annotations.remove(LAST_APPLIED);
-            }
-            *annotation = json!(format!("{applied}\n"));
-        }
-    }
 }
-
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Takes away what the manager applied last and nobody owns now.
 fn forget(shape: Shape<'_>, merged: Value, last: &Set, owned: &Set) -> Value {
@@ -249,48 +237,6 @@ fn forget(shape: Shape<'_>, merged: Value, last: &Set, owned: &Set) -> Value {
     let kept = pruned.union(&named(owned));
     let pruned = named(&fields_of(shape, &left(&all.difference(&kept))));
     left(&all.difference(&pruned).intersection(&last))
-}
-
-/// The fields kubectl owns by its annotation: what it says and what still is so.
-fn last_applied_fields(shape: Shape<'_>, live: &Value) -> Option<Set> {
-    let text = live.get("metadata")?.get("annotations")?.get(LAST_APPLIED)?.as_str()?;
-    let last: Value = serde_json::from_str(text).ok()?;
-    if last.get("apiVersion") != live.get("apiVersion") {
-        return None;
-    }
-    let comparison = compare(shape, &last, live);
-    let changed = comparison.modified.union(&comparison.added).union(&comparison.removed);
-    Some(fields_of(shape, &last).difference(&changed))
-}
-
-fn contains(set: &Set, path: &[Element]) -> bool {
-    match path {
-        [] => false,
-        [last] => set.has(last),
-        [first, rest @ ..] => set.below(first).is_some_and(|below| contains(below, rest)),
-    }
-}
-
-fn refuse(conflicts: &[Conflict]) -> ApplyError {
-    let causes = conflicts.iter().map(|(entry, path)| Cause {
-        field: shown(path),
-        reason: CauseReason::FieldManagerConflict,
-        message: format!("conflict with {}", entry.shown()),
-    });
-    let message = if let [(entry, path)] = conflicts {
-        format!("Apply failed with 1 conflict: conflict with {}: {}", entry.shown(), shown(path))
-    } else {
-        let mut managers: Vec<String> = conflicts.iter().map(|(entry, _)| entry.shown()).collect();
-        managers.sort();
-        managers.dedup();
-        let lines = managers.iter().flat_map(|manager| {
-            let paths = conflicts.iter().filter(move |(entry, _)| entry.shown() == *manager);
-            let paths = paths.map(|(_, path)| format!("- {}", shown(path)));
-            std::iter::once(format!("conflicts with {manager}:")).chain(paths)
-        });
-        format!("Apply failed with {} conflicts: {}", conflicts.len(), lines.collect::<Vec<_>>().join("\n"))
-    };
-    ApplyError::Conflict { message, causes: causes.collect() }
 }
 
 /// Fields the server gives; nobody owns them.

@@ -235,6 +235,10 @@ impl View for Cluster {
         self.0.registry.get(group, version, plural)
     }
 
+    fn may(&self, user: &User, access: &Access<'_>) -> bool {
+        self.policy().allows(user, access).is_some()
+    }
+
     fn allowed(&self, user: &User, access: &Access<'_>) -> Option<String> {
         self.policy().allows(user, access)
     }

@@ -52,7 +52,7 @@ pub fn builtin() -> Vec<Kind> {
             .namespaced()
             .short(&["sa"])
             .below(service_account::TOKEN)
-            .columns(vec![Column::of("Secrets", "string", cells::secrets), age()])
+            .columns(vec![age()])
             .strategy(service_account::ServiceAccounts),
         Kind::new("coordination.k8s.io", "v1", "Lease", "leases")
             .namespaced()

@@ -39,7 +39,7 @@ impl From<PatchError> for Status {
             PatchError::Unprocessable(_) => {
                 let message = "the server rejected our request due to an error in our request";
                 let mut status = Self::new(422, "Invalid", message);
-                status.details = Some(Details::default());
+                status.details = Some(Box::new(Details::default()));
                 status
             }
             PatchError::TooLarge(message) => {
@@ -47,5 +47,18 @@ impl From<PatchError> for Status {
             }
             PatchError::Stumbled(message) => Self::new(500, "", message),
         }
+    }
+}
+
+/// A type of JSON as Go's decoder names it.
+fn json_type(value: &serde_json::Value) -> &'static str {
+    use serde_json::Value;
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }

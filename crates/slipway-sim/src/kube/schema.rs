@@ -6,15 +6,19 @@
 //! prune, default, validate.
 
 mod cel;
+mod cel_value;
 mod checks;
 mod correlate;
+mod decode;
 mod default;
 mod duplicates;
+mod embedded;
 mod format;
 mod lists;
 pub(in crate::kube) mod node;
 mod path;
 mod prune;
+mod rules;
 mod structural;
 mod supported;
 #[cfg(test)]
@@ -90,6 +94,18 @@ impl Schema {
         Self { digest: hasher.finish(), json, root }
     }
 
+    /// Why the object cannot be read at all, before anything is pruned; 400 with `{kind} in version
+    /// "{version}" cannot be handled as a {kind}: ` before it.
+    pub fn undecodable(&self, object: &Value) -> Option<String> {
+        match &self.root {
+            Root::Own(node) => decode::custom(node, object),
+            Root::Builtin(node) => {
+                let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+                decode::builtin(node, kind, object)
+            }
+        }
+    }
+
     /// Removes fields the schema does not know, and names them, sorted, as strict decoding does: `spec.foo`.
     pub fn prune(&self, object: &mut Value) -> Vec<String> {
         prune::prune(self.root(), object)
@@ -105,7 +121,7 @@ impl Schema {
         let root = self.root();
         let mut causes = Vec::new();
         validate::validate(root, object, old, "", &mut causes);
-        validate::embedded(root, object, "", &mut causes);
+        embedded::check(root, object, "", &mut causes);
         lists::duplicates(root, object, "", &mut causes);
         if !causes.iter().any(blocks_rules) {
             cel::check(root, object, old, "", &mut causes);

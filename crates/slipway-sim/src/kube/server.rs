@@ -168,10 +168,11 @@ impl Server {
         let cluster = Cluster::new(name, store, registry, TokenKey::new(&secret));
         cluster.registry().all().iter().for_each(|kind| cluster.keep_history(kind));
         controllers::definitions::serve_all(&cluster);
-        let mut clusters = self.0.clusters.write().unwrap_or_else(PoisonError::into_inner);
-        // Somebody else may have made it in the meantime; there is one of each.
-        let cluster = clusters.entry(name.to_owned()).or_insert(cluster).clone();
-        drop(clusters);
+        let cluster = {
+            let mut clusters = self.0.clusters.write().unwrap_or_else(PoisonError::into_inner);
+            // Somebody else may have made it in the meantime; there is one of each.
+            clusters.entry(name.to_owned()).or_insert(cluster).clone()
+        };
         bootstrap::fill(&cluster).await?;
         controllers::resume(&cluster);
         Ok(cluster)
@@ -203,6 +204,11 @@ impl Server {
         Ok(self.0.ca.client(user, groups, life)?)
     }
 
+    /// Signs a certificate for a port of its own.
+    pub fn sign_server(&self, names: &[String], life: Duration) -> Result<Pair, ServerError> {
+        Ok(self.0.ca.server(names, life)?)
+    }
+
     /// Opens everything, as a bearer token.
     pub fn admin_token(&self) -> &str {
         &self.0.admin_token
@@ -215,13 +221,17 @@ impl Server {
 
     /// A kubeconfig for the administrator of a cluster, by the common port.
     pub fn kubeconfig(&self, cluster: &str, address: SocketAddr) -> String {
-        self.kubeconfig_with(cluster, address, &Credentials::Certificate(&self.0.admin))
+        self.admin_kubeconfig(cluster, &format!("https://{address}{}", Self::path(cluster)))
+    }
+
+    /// The same by any way that leads to the cluster and is signed by our CA.
+    pub fn admin_kubeconfig(&self, cluster: &str, url: &str) -> String {
+        self.kubeconfig_with(cluster, url, &Credentials::Certificate(&self.0.admin))
     }
 
     /// The same with other credentials.
-    pub fn kubeconfig_with(&self, cluster: &str, address: SocketAddr, credentials: &Credentials<'_>) -> String {
-        let url = format!("https://{address}{}", Self::path(cluster));
-        kubeconfig::render(cluster, &url, self.ca(), credentials)
+    pub fn kubeconfig_with(&self, cluster: &str, url: &str, credentials: &Credentials<'_>) -> String {
+        kubeconfig::render(cluster, url, self.ca(), credentials)
     }
 
     /// A client in this process, for the administrator of a cluster: no socket, no TLS.

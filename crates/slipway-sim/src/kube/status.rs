@@ -17,7 +17,7 @@ pub struct Status {
     /// What a person reads.
     pub message: String,
     /// About what, and which fields.
-    pub details: Option<Details>,
+    pub details: Option<Box<Details>>,
 }
 
 /// What a refusal is about.
@@ -180,9 +180,14 @@ impl Status {
         Self { code, reason, message: message.into(), details: None }
     }
 
-    fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
-        self.details =
-            Some(Details { name: name.into(), group: group.into(), kind: kind.into(), ..Details::default() });
+    fn about(self, group: &str, kind: &str, name: &str) -> Self {
+        self.with(Details { name: name.into(), group: group.into(), kind: kind.into(), ..Details::default() })
+    }
+
+    /// The same with these details.
+    pub fn with(mut self, details: Details) -> Self {
+        // Boxed, because every function that may refuse hands a place for this back.
+        self.details = Some(Box::new(details));
         self
     }
 
@@ -216,17 +221,13 @@ impl Status {
 
     /// 404: no such resource.
     pub fn unknown_resource() -> Self {
-        let mut status = Self::new(404, "NotFound", "the server could not find the requested resource");
-        status.details = Some(Details::default());
-        status
+        Self::new(404, "NotFound", "the server could not find the requested resource").with(Details::default())
     }
 
     /// 405: the resource has no such verb.
     pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
-        let mut status = Self::new(405, "MethodNotAllowed", message);
-        status.details = Some(Details::default());
-        status
+        Self::new(405, "MethodNotAllowed", message).with(Details::default())
     }
 
     /// 406: we cannot answer in a form they take.
@@ -291,10 +292,9 @@ impl Status {
 
     /// 500: our own fault.
     pub fn internal(message: impl fmt::Display) -> Self {
-        let mut status = Self::new(500, "InternalError", format!("Internal error occurred: {message}"));
         let cause = Cause { field: String::new(), reason: CauseReason::Unclassed, message: message.to_string() };
-        status.details = Some(Details { causes: vec![cause], ..Details::default() });
-        status
+        Self::new(500, "InternalError", format!("Internal error occurred: {message}"))
+            .with(Details { causes: vec![cause], ..Details::default() })
     }
 
     /// 500 without a class: an error of the real server that nobody thought of wrapping.
@@ -307,9 +307,11 @@ impl Status {
         let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
         let reason = CauseReason::ResourceVersionTooLarge;
         let cause = Cause { field: String::new(), reason, message: reason.title().to_owned() };
-        let mut status = Self::new(504, "Timeout", message);
-        status.details = Some(Details { causes: vec![cause], retry_after_seconds: 1, ..Details::default() });
-        status
+        Self::new(504, "Timeout", message).with(Details {
+            causes: vec![cause],
+            retry_after_seconds: 1,
+            ..Details::default()
+        })
     }
 
     /// As it goes over the wire.

@@ -98,12 +98,15 @@ struct Shared {
     history: usize,
 }
 
+/// By cluster and key.
+type Notes = BTreeMap<(Box<str>, Box<str>), Arc<[u8]>>;
+
 #[derive(Debug, Default)]
 struct State {
     /// The newest version anybody can see.
     version: u64,
     clusters: HashMap<Arc<str>, Cluster>,
-    notes: BTreeMap<(Box<str>, Box<str>), Arc<[u8]>>,
+    notes: Notes,
 }
 
 #[derive(Debug, Default)]

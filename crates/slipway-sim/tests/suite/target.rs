@@ -61,7 +61,9 @@ impl Target {
         let settings = kube::Settings { folder: Some(folder.path().to_owned()), ..kube::Settings::default() };
         let server = kube::Server::start(settings).await.expect("a server");
         server.add_cluster(CLUSTER).await.expect("a cluster");
-        let door = server.listen(([127, 0, 0, 1], 0).into()).await.expect("a port");
+        // A port of the cluster's own, as a Shoot has: paths are then those of a real server.
+        let certificate = server.sign_server(&["127.0.0.1".to_owned()], DAY).expect("a certificate");
+        let door = server.expose(CLUSTER, &certificate, server.ca(), ([127, 0, 0, 1], 0).into()).await.expect("a port");
         let kubectl = real::Binaries::find().map(|found| found.path("kubectl"));
         Self {
             name: "embedded".to_owned(),
@@ -76,7 +78,7 @@ impl Target {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig().to_owned(),
             Server::Garden(garden) => garden.kubeconfig().to_owned(),
-            Server::Embedded { server, door, .. } => server.kubeconfig(CLUSTER, door.address()),
+            Server::Embedded { server, door, .. } => server.admin_kubeconfig(CLUSTER, &door.url()),
         }
     }
 
@@ -87,7 +89,7 @@ impl Target {
             Server::Garden(garden) => garden.front().kubeconfig_of(name, groups).expect("a certificate"),
             Server::Embedded { server, door, .. } => {
                 let pair = server.sign_client(name, groups, DAY).expect("a certificate");
-                server.kubeconfig_with(CLUSTER, door.address(), &Credentials::Certificate(&pair))
+                server.kubeconfig_with(CLUSTER, &door.url(), &Credentials::Certificate(&pair))
             }
         }
     }
@@ -100,7 +102,7 @@ impl Target {
             Server::Embedded { server, door, .. } => {
                 let ca = Ca::new("nobody-knows-it").expect("an authority");
                 let pair = ca.client("stranger", &["system:masters"], DAY).expect("a certificate");
-                server.kubeconfig_with(CLUSTER, door.address(), &Credentials::Certificate(&pair))
+                server.kubeconfig_with(CLUSTER, &door.url(), &Credentials::Certificate(&pair))
             }
         }
     }
@@ -111,7 +113,7 @@ impl Target {
             Server::Kube(kube) => kube.kubeconfig_with_token(token),
             Server::Garden(garden) => garden.front().kubeconfig_with_token(token),
             Server::Embedded { server, door, .. } => {
-                server.kubeconfig_with(CLUSTER, door.address(), &Credentials::Token(token))
+                server.kubeconfig_with(CLUSTER, &door.url(), &Credentials::Token(token))
             }
         }
     }

@@ -171,8 +171,9 @@ pub(super) fn c11(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status
     let domain = text(case.new, path);
     // A domain by the landscape's scheme names the Shoot and its project, so nobody else has it: no need to look
     // at every Shoot there is.
-    let own = format!("{}.{}.", name(case.new), name(&case.refs.project));
-    if domain.is_empty() || domain == text(case.old, path) || is_deleting(case.new) || domain.starts_with(&own) {
+    let own = format!("{}.{}", name(case.new), name(&case.refs.project));
+    let given = default_domains(case.ctx.view).iter().any(|default| domain == format!("{own}.{default}"));
+    if domain.is_empty() || domain == text(case.old, path) || is_deleting(case.new) || given {
         return Ok(());
     }
     for other in case.ctx.view.list(CORE, "shoots", "") {

@@ -1,6 +1,6 @@
 //! `metadata.managedFields`: who owns which fields.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Manager, Operation, set::Set};
 
@@ -91,14 +91,13 @@ pub(super) fn decode(object: Option<&Value>) -> Vec<Entry> {
     entries.and_then(|entries| entries.iter().map(Entry::decode).collect()).unwrap_or_default()
 }
 
-/// A client that writes `[]` or `[{}]` asks for all entries to be forgotten.
-pub(super) fn is_reset(object: &Value) -> bool {
-    match object.pointer("/metadata/managedFields") {
-        Some(Value::Array(entries)) => match &entries[..] {
-            [] => true,
-            [one] => one.as_object().is_some_and(Map::is_empty),
-            _ => false,
-        },
+/// A client that writes `[{}]` asks for all entries to be forgotten. So does an empty list, but only
+/// for built-in kinds: in custom resources the real server cannot tell it from nothing.
+pub(super) fn is_reset(object: &Value, is_builtin: bool) -> bool {
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+    match entries.map(Vec::as_slice) {
+        Some([]) => is_builtin,
+        Some([Value::Object(one)]) => one.is_empty(),
         _ => false,
     }
 }

@@ -128,6 +128,15 @@ impl Set {
         self.children.get(element)
     }
 
+    /// Whether a path is in the set.
+    pub(super) fn contains(&self, path: &[Element]) -> bool {
+        match path {
+            [] => false,
+            [last] => self.has(last),
+            [first, rest @ ..] => self.below(first).is_some_and(|below| below.contains(rest)),
+        }
+    }
+
     pub(super) fn union(mut self, other: &Self) -> Self {
         self.members.extend(other.members.iter().cloned());
         for (element, below) in &other.children {

@@ -154,7 +154,7 @@ pub fn refusal(user: &User, access: &Access<'_>) -> Status {
     let Access { verb, group, resource, subresource, namespace, name, path } = *access;
     if !path.is_empty() {
         let mut status = Status::forbidden("", "", "", &format!("User {:?} cannot {verb} path {path:?}", user.name));
-        status.details = Some(Default::default());
+        status.details = Some(Box::default());
         return status;
     }
     let whole = if subresource.is_empty() { resource.to_owned() } else { format!("{resource}/{subresource}") };

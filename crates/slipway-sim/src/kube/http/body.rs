@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{media::PROTOBUF, protobuf};
 use crate::kube::{
     kind::Kind,
+    registry::Registry,
     schema,
     status::{Cause, CauseReason, Status},
     write::{Call, FieldValidation},
@@ -58,7 +59,7 @@ pub fn yaml(body: &[u8]) -> Result<Value, Status> {
 }
 
 /// The kind and version a body must have; filled in where a built-in kind may do without.
-pub fn check_kind(object: &mut Value, kind: &Kind, body: &[u8]) -> Result<(), Status> {
+pub fn check_kind(object: &mut Value, kind: &Kind, registry: &Registry, body: &[u8]) -> Result<(), Status> {
     if !object.is_object() {
         let why =
             format!("the object provided is unrecognized (must be of type {}): couldn't get version/kind", kind.kind);
@@ -70,6 +71,16 @@ pub fn check_kind(object: &mut Value, kind: &Kind, body: &[u8]) -> Result<(), St
         let missing = if name.is_empty() { "Kind" } else { "apiVersion" };
         let text = String::from_utf8_lossy(body);
         return Err(Status::bad_request(format!("Object '{missing}' is missing in '{}'", text.trim())));
+    }
+    let is_other = !(version.is_empty() || name.is_empty()) && (version != kind.api_version() || name != kind.kind);
+    if is_other && !kind.custom && registry.by_kind(version, name).is_none() {
+        let short = version.rsplit('/').next().unwrap_or_default();
+        let why = format!(
+            "{name} in version {short:?} cannot be handled as a {}: no kind {name:?} is registered for version {version:?} \
+             in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+            kind.kind
+        );
+        return Err(Status::bad_request(why));
     }
     if !version.is_empty() && version != kind.api_version() {
         let expected = kind.api_version();
@@ -153,6 +164,11 @@ impl Call<'_> {
         };
         let wanted = match wanted {
             "integer" => "int32",
+            "object" => match cause.field.rsplit('.').next().unwrap_or_default() {
+                "data" if self.kind.kind == "Secret" => "map[string][]uint8",
+                "binaryData" => "map[string][]uint8",
+                _ => "map[string]string",
+            },
             "boolean" => "bool",
             other => other,
         };

@@ -18,8 +18,11 @@ pub fn core_versions(address: &str) -> Value {
     })
 }
 
+/// The versions of a group with their kinds.
+type Versions<'a> = Vec<(String, Vec<&'a Kind>)>;
+
 /// Kinds by group and version, groups in order, the preferred version first.
-fn grouped(kinds: &[Arc<Kind>]) -> Vec<(String, Vec<(String, Vec<&Kind>)>)> {
+fn grouped(kinds: &[Arc<Kind>]) -> Vec<(String, Versions<'_>)> {
     let mut groups: BTreeMap<String, BTreeMap<String, Vec<&Kind>>> = BTreeMap::new();
     for kind in kinds {
         groups.entry(kind.group.clone()).or_default().entry(kind.version.clone()).or_default().push(kind);
@@ -38,7 +41,7 @@ fn group_version(group: &str, version: &str) -> String {
     if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
 
-fn group_json(group: &str, versions: &[(String, Vec<&Kind>)]) -> Value {
+fn group_json(group: &str, versions: &Versions<'_>) -> Value {
     let all: Vec<Value> = versions
         .iter()
         .map(|(version, _)| json!({ "groupVersion": group_version(group, version), "version": version }))

@@ -63,9 +63,9 @@ fn inside<'a>(value: &'a Value, what: &str) -> Vec<&'a Value> {
         let Some((left, right)) = filter.split_once("==") else { return Vec::new() };
         let (path, wanted) = (left.trim().trim_start_matches('@'), unquoted(right.trim()));
         let fits = |item: &&Value| {
-            find(item, path).first().is_some_and(|found| match found {
-                Value::String(text) => *text == wanted,
-                other => other.to_string() == wanted,
+            find(item, path).first().is_some_and(|found| {
+                let shown = found.as_str().map_or_else(|| found.to_string(), ToOwned::to_owned);
+                shown == wanted
             })
         };
         return items().filter(fits).collect();

@@ -113,8 +113,16 @@ pub fn version(query: &Query) -> Result<u64, Status> {
     })
 }
 
+/// A parameter that is a number; 0 if it is not there or negative.
+pub fn number(query: &Query, key: &str) -> Result<usize, Status> {
+    let text = query.get(key);
+    let wrong = || Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"));
+    let number = if text.is_empty() { 0 } else { text.parse::<i64>().map_err(|_| wrong())? };
+    Ok(usize::try_from(number).unwrap_or(0))
+}
+
 fn read(cluster: &Cluster, kind: &Kind, namespace: &str, query: &Query) -> Result<(Listed, usize), Status> {
-    let limit = query.get("limit").parse::<usize>().unwrap_or(0);
+    let limit = number(query, "limit")?;
     let matching = query.get("resourceVersionMatch");
     let (asked, store, token) = (version(query)?, cluster.store(), query.get("continue"));
     if !query.get("sendInitialEvents").is_empty() {

@@ -70,17 +70,21 @@ pub(super) fn serve(
         ["openapi", "v3", "apis", group, version] => {
             plain(with_served(&kinds(), |served| openapi::v3_document(served, group, version)))
         }
-        ["openapi", "v2"] => openapi_v2(&kinds(), headers)?,
+        ["openapi", "v2"] => openapi_v2(&kinds(), headers),
         _ => answers::nothing_here(),
     })
 }
 
-fn openapi_v2(kinds: &[Arc<Kind>], headers: &HeaderMap) -> Result<Response<Body>, Status> {
+/// kubectl asks for this in protobuf, about kinds it did not find in v3, and stops where it gets nothing. It gets a
+/// document that knows no kinds: what we serve is in v3.
+const EMPTY_V2: &[u8] = b"\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.36.0";
+
+fn openapi_v2(kinds: &[Arc<Kind>], headers: &HeaderMap) -> Response<Body> {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("*/*");
-    if !accept.contains("json") && !accept.contains("*/*") {
-        return Err(Status::not_acceptable(&["application/json"]));
+    if accept.contains("protobuf") && !accept.contains("json") {
+        return answers::typed(200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", EMPTY_V2);
     }
-    Ok(answers::value(200, &with_served(kinds, openapi::v2), false))
+    answers::value(200, &with_served(kinds, openapi::v2), false)
 }
 
 fn version() -> serde_json::Value {

@@ -100,6 +100,7 @@ pub fn delete(query: &Query, body: &[u8], content_type: &str) -> Result<(Options
     } else {
         return Err(Status::unsupported_media_type(&["application/json", "application/yaml", PROTOBUF]));
     };
+    check_delete_options(&options)?;
     for key in ["propagationPolicy", "orphanDependents"] {
         if !query.get(key).is_empty() {
             let text = query.get(key);
@@ -108,4 +109,41 @@ pub fn delete(query: &Query, body: &[u8], content_type: &str) -> Result<(Options
     }
     let dry_run = options["dryRun"].as_array().is_some_and(|all| !all.is_empty()) || !query.get("dryRun").is_empty();
     Ok((Options::parse(&options)?, dry_run))
+}
+
+/// Refuses what is no `DeleteOptions` at all: deleting by mistake cannot be undone.
+fn check_delete_options(options: &Value) -> Result<(), Status> {
+    let kind = options["kind"].as_str().unwrap_or("DeleteOptions");
+    if kind != "DeleteOptions" || !options.is_object() {
+        let version = options["apiVersion"].as_str().unwrap_or_default();
+        let why = format!("converting ({version}.{kind}) to (v1.DeleteOptions): unknown conversion");
+        return Err(Status::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a DeleteOptions: {why}"
+        )));
+    }
+    for (key, fits, wanted) in [
+        (
+            "gracePeriodSeconds",
+            options["gracePeriodSeconds"].is_i64() || options["gracePeriodSeconds"].is_null(),
+            "int64",
+        ),
+        (
+            "propagationPolicy",
+            options["propagationPolicy"].is_string() || options["propagationPolicy"].is_null(),
+            "string",
+        ),
+        (
+            "preconditions",
+            options["preconditions"].is_object() || options["preconditions"].is_null(),
+            "v1.Preconditions",
+        ),
+    ] {
+        if !fits {
+            return Err(Status::bad_request(format!(
+                "DeleteOptions in version \"v1\" cannot be handled as a DeleteOptions: \
+                 json: cannot unmarshal value into Go struct field DeleteOptions.{key} of type {wanted}"
+            )));
+        }
+    }
+    Ok(())
 }

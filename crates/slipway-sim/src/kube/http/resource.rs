@@ -127,7 +127,7 @@ impl Asked<'_> {
         let mut status =
             Status::new(405, "MethodNotAllowed", format!("{verb} is not supported on resources of kind {name:?}"));
         let (group, kind) = (kind.group.clone(), kind.plural.clone());
-        status.details = Some(Details { group, kind, ..Details::default() });
+        status.details = Some(Box::new(Details { group, kind, ..Details::default() }));
         status
     }
 
@@ -211,12 +211,12 @@ impl Asked<'_> {
             }
             ("create", None) if kind.verbs == QUESTION => {
                 let mut sent = body::parse(&body, &content_type)?;
-                body::check_kind(&mut sent, kind, &body)?;
+                body::check_kind(&mut sent, kind, self.cluster.registry(), &body)?;
                 return Ok(answers::value(201, &call.call(&Value::Null, sent)?, answer.yaml));
             }
             ("create", None) => {
                 let mut object = body::parse(&body, &content_type)?;
-                body::check_kind(&mut object, kind, &body)?;
+                body::check_kind(&mut object, kind, self.cluster.registry(), &body)?;
                 call.prune(&mut object, &body)?;
                 call.create(object, How::Update).await
             }
@@ -225,7 +225,7 @@ impl Asked<'_> {
                 let patch = options::patch(kind, &content_type, &body, self.query)?;
                 let patch = match patch {
                     Patch::Apply { mut object, force } => {
-                        body::check_kind(&mut object, kind, &body)?;
+                        body::check_kind(&mut object, kind, self.cluster.registry(), &body)?;
                         Patch::Apply { object, force }
                     }
                     other => other,
@@ -258,7 +258,7 @@ impl Asked<'_> {
         if let Some(Subresource::Scale { .. }) = below {
             return call.change(name, How::Update, |old| call.with_scale(old, &object)).await;
         }
-        body::check_kind(&mut object, kind, body)?;
+        body::check_kind(&mut object, kind, self.cluster.registry(), body)?;
         call.prune(&mut object, body)?;
         metadata::check_place(kind, &object, call.namespace, Some(name))?;
         if metadata::text(&object, "name").is_empty() {

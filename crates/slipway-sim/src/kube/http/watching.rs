@@ -72,7 +72,10 @@ pub fn watch(
     // The bell first: whatever happens from here on rings.
     let bell = store.bell(cluster.name(), &kind.stored_as).ok_or_else(Status::unknown_resource)?;
     let has_bookmarks = query.is("allowWatchBookmarks");
-    let timeout = query.get("timeoutSeconds").parse().map_or(PATIENCE, Duration::from_secs);
+    let timeout = match listing::number(query, "timeoutSeconds")? {
+        0 => PATIENCE,
+        seconds => Duration::from_secs(seconds as u64),
+    };
     let mut watcher = Watcher {
         cluster: cluster.clone(),
         kind: kind.clone(),

@@ -44,11 +44,6 @@ pub(super) fn data(object: &Value, _: Timestamp) -> Value {
     json!(count("data") + count("binaryData"))
 }
 
-/// Secrets of a service account.
-pub(super) fn secrets(object: &Value, _: Timestamp) -> Value {
-    json!(object["secrets"].as_array().map_or(0, Vec::len))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

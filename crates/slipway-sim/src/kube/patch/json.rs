@@ -12,21 +12,19 @@ const MOST_OPERATIONS: usize = 10_000;
 
 /// The object after all operations.
 pub fn json(object: &Value, patch: &Value) -> Result<Value, PatchError> {
-    let operations = match patch {
-        Value::Array(operations) if operations.iter().all(Value::is_object) => operations,
-        other => {
-            let found = match other {
-                Value::Object(_) => "object",
-                Value::String(_) => "string",
-                Value::Number(_) => "number",
-                Value::Bool(_) => "bool",
-                Value::Null => return Ok(object.clone()),
-                Value::Array(_) => "array",
-            };
-            let message = format!("json: cannot unmarshal {found} into Go value of type jsonpatch.Patch");
-            return Err(PatchError::Malformed(message));
-        }
+    let wrong = |found: &Value, expected: &str| {
+        let found = super::json_type(found);
+        let message = format!("error decoding patch: json: cannot unmarshal {found} into Go value of type {expected}");
+        PatchError::Malformed(message)
     };
+    let operations = match patch {
+        Value::Array(operations) => operations,
+        Value::Null => return Ok(object.clone()),
+        other => return Err(wrong(other, "[]handlers.jsonPatchOp")),
+    };
+    if let Some(other) = operations.iter().find(|operation| !operation.is_object()) {
+        return Err(wrong(other, "handlers.jsonPatchOp"));
+    }
     if operations.len() > MOST_OPERATIONS {
         let count = operations.len();
         let message = format!("The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {count}");

@@ -7,7 +7,13 @@ use super::PatchError;
 /// The object with the patch laid over it.
 pub fn merge(object: &Value, patch: &Value) -> Result<Value, PatchError> {
     let Value::Object(patch) = patch else {
-        return Err(PatchError::Malformed("Invalid JSON Patch".to_owned()));
+        if patch.is_null() {
+            return Err(PatchError::Malformed("Invalid JSON Patch".to_owned()));
+        }
+        let found = super::json_type(patch);
+        let expected = "map[string]interface {}";
+        let message = format!("error decoding patch: json: cannot unmarshal {found} into Go value of type {expected}");
+        return Err(PatchError::Malformed(message));
     };
     let mut fields = object.as_object().cloned().unwrap_or_default();
     lay(&mut fields, patch);

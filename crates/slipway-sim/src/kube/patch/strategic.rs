@@ -21,7 +21,9 @@ const SET_ORDER: &str = "$setElementOrder/";
 /// The object with the patch laid over it.
 pub fn strategic(object: &Value, patch: &Value, schema: &Schema) -> Result<Value, PatchError> {
     let Value::Object(patch) = patch else {
-        return Err(PatchError::Malformed("invalid JSON document".to_owned()));
+        let found = super::json_type(patch);
+        let message = format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}");
+        return Err(PatchError::Malformed(message));
     };
     let original = object.as_object().cloned().unwrap_or_default();
     merge_map(original, patch.clone(), Some(schema.root())).map(Value::Object)
@@ -57,7 +59,7 @@ fn merge_map(mut original: Fields, mut patch: Fields, node: Option<&Node>) -> Re
     ordered_lists(&mut original, &mut patch, node)?;
     for (key, value) in patch {
         if let Some(name) = key.strip_prefix(DELETE_FROM) {
-            delete_from(&mut original, name, value)?;
+            delete_from(&mut original, name, &value);
             continue;
         }
         if value.is_null() {
@@ -141,12 +143,10 @@ fn check_order(new: &[Value], order: &[Value], key: Option<&str>) -> Result<(), 
     Err(PatchError::Stumbled(message))
 }
 
-fn delete_from(original: &mut Fields, name: &str, value: Value) -> Result<(), PatchError> {
-    let Value::Array(gone) = value else { return Err(malformed("invalid patch format of primitive list")) };
-    if let Some(Value::Array(items)) = original.get_mut(name) {
+fn delete_from(original: &mut Fields, name: &str, gone: &Value) {
+    if let (Some(Value::Array(items)), Value::Array(gone)) = (original.get_mut(name), gone) {
         items.retain(|item| !gone.contains(item));
     }
-    Ok(())
 }
 
 fn merge_list(

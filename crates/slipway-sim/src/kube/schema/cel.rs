@@ -5,18 +5,13 @@
 //! function or macro our CEL lacks is passed over: refusing right objects would hinder more than
 //! accepting a few wrong ones.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use kube_cel::{
-    KubeCelExt as _,
-    cel::{
-        Context, ExecutionError, Program, Value as Cel,
-        objects::{Key, Map as CelMap, OptionalValue},
-    },
-};
+use kube_cel::cel::{ExecutionError, Program, Value as Cel, objects::OptionalValue};
 use serde_json::{Map, Value};
 
 use super::{
+    cel_value::{FUNCTIONS, convert, float_for_integer},
     correlate,
     node::{Node, Type},
     path,
@@ -90,6 +85,10 @@ impl Rule {
         // What fails now but is as it was may stay; only rules about the change itself still count.
         if !self.uses_old_self && old == Some(value) {
             return None;
+        }
+        if let Some(mistyped) = float_for_integer(node, value) {
+            let detail = format!("{mistyped} evaluating rule: {}", self.named());
+            return Some(Cause::invalid(at, &Value::from(node.ty.as_str()), &detail));
         }
         let outcome = evaluate(program, node, value, old, self.optional_old_self);
         let shown_type = node.ty.as_str();
@@ -168,13 +167,6 @@ pub(super) fn check(node: &Node, value: &Value, old: Option<&Value>, at: &str, c
     }
 }
 
-thread_local! {
-    /// Kubernetes' functions; building the table takes longer than most rules.
-    static FUNCTIONS: Context<'static> = Context::default().with_all();
-    static AS_TIMESTAMP: Option<Program> = Program::compile("timestamp(text)").ok();
-    static AS_DURATION: Option<Program> = Program::compile("duration(text)").ok();
-}
-
 fn evaluate(
     program: &Program,
     node: &Node,
@@ -194,87 +186,6 @@ fn evaluate(
         }
         program.execute(&context)
     })
-}
-
-fn convert(node: &Node, value: &Value) -> Cel {
-    match value {
-        Value::Null => Cel::Null,
-        Value::Bool(truth) => Cel::Bool(*truth),
-        Value::Number(number) => match (node.ty, number.as_i64()) {
-            (Type::Number, _) | (_, None) => Cel::Float(number.as_f64().unwrap_or_default()),
-            (_, Some(whole)) => Cel::Int(whole),
-        },
-        Value::String(text) => typed_text(node, text),
-        Value::Array(items) => {
-            let open = Node::open();
-            let child = node.items.as_deref().unwrap_or(&open);
-            Cel::List(Arc::new(items.iter().map(|item| convert(child, item)).collect()))
-        }
-        Value::Object(fields) => {
-            let open = Node::open();
-            let map: HashMap<Key, Cel> = fields
-                .iter()
-                .map(|(name, value)| {
-                    let (key, child) = match node.field(name) {
-                        Some(child) => (escape(name), child),
-                        None => (name.clone(), node.each().unwrap_or(&open)),
-                    };
-                    (Key::String(Arc::new(key)), convert(child, value))
-                })
-                .collect();
-            Cel::Map(CelMap { map: Arc::new(map) })
-        }
-    }
-}
-
-/// Times and durations are values of their own in CEL.
-fn typed_text(node: &Node, text: &str) -> Cel {
-    let plain = || Cel::String(Arc::new(text.to_owned()));
-    let program = match node.format.as_deref() {
-        Some("date-time") => &AS_TIMESTAMP,
-        Some("duration") => &AS_DURATION,
-        _ => return plain(),
-    };
-    FUNCTIONS.with(|functions| {
-        let mut context = functions.new_inner_scope();
-        context.add_variable_from_value("text", plain());
-        program
-            .with(|program| program.as_ref().and_then(|program| program.execute(&context).ok()))
-            .unwrap_or_else(plain)
-    })
-}
-
-/// Words of CEL that cannot be field names in it.
-const RESERVED: &[&str] = &[
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
-
-/// The name of a field as rules write it.
-fn escape(name: &str) -> String {
-    if RESERVED.contains(&name) {
-        return format!("__{name}__");
-    }
-    name.replace("__", "__underscores__").replace('.', "__dot__").replace('-', "__dash__").replace('/', "__slash__")
 }
 
 /// The most usual errors as CEL's first implementation words them.

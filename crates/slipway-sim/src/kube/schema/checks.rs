@@ -45,6 +45,11 @@ pub(super) struct Bound {
 }
 
 impl Checks {
+    /// Whether a field must be there.
+    pub(super) fn requires(&self, field: &str) -> bool {
+        self.required.iter().any(|required| required == field)
+    }
+
     pub(super) fn read(schema: &Map<String, Value>, origin: Origin) -> Self {
         let count = |name: &str| schema.get(name).and_then(Value::as_u64);
         let flag = |name: &str| schema.get(name).and_then(Value::as_bool).unwrap_or(false);

@@ -4,6 +4,47 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use base64::Engine as _;
 
+use super::node::Type;
+
+/// Formats the real server takes notice of, by their type; the hyphens do not count.
+pub(super) fn is_checked(ty: Type, format: &str) -> bool {
+    match ty {
+        Type::Integer => matches!(format, "int32" | "int64"),
+        Type::Number => matches!(format, "float" | "double"),
+        Type::String | Type::Any => TEXT_FORMATS.contains(&format.replace('-', "").as_str()),
+        Type::Object | Type::Array | Type::Boolean => false,
+    }
+}
+
+const TEXT_FORMATS: &[&str] = &[
+    "bsonobjectid",
+    "uri",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "cidr",
+    "mac",
+    "uuid",
+    "uuid3",
+    "uuid4",
+    "uuid5",
+    "isbn",
+    "isbn10",
+    "isbn13",
+    "creditcard",
+    "ssn",
+    "hexcolor",
+    "rgbcolor",
+    "byte",
+    "password",
+    "date",
+    "duration",
+    "datetime",
+    "k8sshortname",
+    "k8slongname",
+];
+
 /// Whether a text has a format. A name we do not know fits everything.
 pub(super) fn fits(format: &str, text: &str) -> bool {
     match format.replace('-', "").as_str() {

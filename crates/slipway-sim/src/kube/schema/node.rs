@@ -135,6 +135,8 @@ pub(in crate::kube) struct Node {
     pub(in crate::kube) patch: PatchStrategy,
     /// Relationship of maps and patch strategy where a property refers to a shared definition.
     pub(in crate::kube) overrides: BTreeMap<String, Override>,
+    /// Of a built-in kind.
+    pub(in crate::kube) builtin: bool,
     pub(in crate::kube) checks: Checks,
     pub(in crate::kube) rules: Vec<Rule>,
 }
@@ -196,6 +198,7 @@ impl Node {
             atomic_map: schema.get("x-kubernetes-map-type").is_some_and(|kind| kind == "atomic"),
             patch: patch_strategy(schema),
             overrides: overrides(schema),
+            builtin: origin == Origin::Builtin,
             checks: Checks::read(schema, origin),
             rules: Rule::read_all(schema),
             properties,

@@ -1,11 +1,14 @@
 //! Pruning: what the schema does not know is not stored.
 //!
+//! Built-in kinds also lose what their types cannot hold: nulls, and empty lists and maps that need
+//! not be there. Nobody is told of those.
+//!
 //! The names of the fields that went are what strict decoding complains about, so they are spelled
 //! as it spells them: `spec.items[2].extra`.
 
 use serde_json::Value;
 
-use super::node::{Additional, Node};
+use super::node::{Additional, Node, Type};
 
 /// Removes unknown fields and names them, sorted.
 pub(super) fn prune(node: &Node, object: &mut Value) -> Vec<String> {
@@ -24,6 +27,13 @@ fn walk(node: Option<&Node>, value: &mut Value, path: &mut String, unknown: &mut
                 push_name(path, name);
                 let keep = match known(node, name) {
                     Known::As(child) => {
+                        if value.is_null()
+                            && node.is_some_and(|node| node.builtin)
+                            && !is_named(node, name)
+                            && child.ty == Type::String
+                        {
+                            *value = Value::String(String::new());
+                        }
                         walk(Some(child), value, path, unknown);
                         true
                     }
@@ -39,7 +49,7 @@ fn walk(node: Option<&Node>, value: &mut Value, path: &mut String, unknown: &mut
                     unknown.push(path.clone());
                 }
                 path.truncate(length);
-                keep
+                keep && !node.is_some_and(|node| is_nothing(node, name, value))
             });
         }
         Value::Array(items) => {
@@ -56,6 +66,25 @@ fn walk(node: Option<&Node>, value: &mut Value, path: &mut String, unknown: &mut
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// Whether a field of a built-in kind says nothing, so that its type forgets it.
+fn is_nothing(node: &Node, name: &str, value: &Value) -> bool {
+    // An empty list of managed fields is a wish, and apply has yet to hear it.
+    if name == "managedFields" {
+        return false;
+    }
+    let Some(child) = node.properties.get(name).filter(|_| node.builtin) else { return false };
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty() && child.ty == Type::Array && !node.checks.requires(name),
+        Value::Object(fields) => fields.is_empty() && child.each().is_some() && !node.checks.requires(name),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+fn is_named(node: Option<&Node>, name: &str) -> bool {
+    node.is_some_and(|node| node.properties.contains_key(name))
 }
 
 enum Known<'a> {

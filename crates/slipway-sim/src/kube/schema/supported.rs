@@ -6,13 +6,12 @@ use serde_json::{Value, json};
 use super::{
     cel,
     node::{Node, Origin, texts},
-    path, prune, validate,
+    path, prune, rules, validate,
 };
 use crate::kube::status::Cause;
 
 const TYPES: &[&str] = &["array", "boolean", "integer", "number", "object", "string"];
 const UNSUPPORTED: &[&str] = &["id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"];
-const REASONS: &[&str] = &["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 
 /// What is known from above about the place of a schema.
 #[derive(Clone, Default)]
@@ -40,17 +39,24 @@ pub(super) fn refusals(schema: &Value, at: &str, structural: bool) -> Vec<Cause>
     causes
 }
 
-fn walk(schema: &Value, at: &str, place: &Place, rules: bool, causes: &mut Vec<Cause>, rule_causes: &mut Vec<Cause>) {
+fn walk(
+    schema: &Value,
+    at: &str,
+    place: &Place,
+    with_rules: bool,
+    causes: &mut Vec<Cause>,
+    rule_causes: &mut Vec<Cause>,
+) {
     let Value::Object(fields) = schema else { return };
     let child = |name: &str| path::child(at, name);
     keywords(schema, at, place, causes);
     list_and_map(schema, at, causes);
-    let mut below = |schema: &Value, at: String, place: &Place, rules: bool| {
-        walk(schema, &at, place, rules, causes, rule_causes);
+    let mut below = |schema: &Value, at: String, place: &Place, with_rules: bool| {
+        walk(schema, &at, place, with_rules, causes, rule_causes);
     };
     let inner = Place { is_root: false, ..place.clone() };
     if let Some(additional) = fields.get("additionalProperties") {
-        below(additional, child("additionalProperties"), &inner, rules);
+        below(additional, child("additionalProperties"), &inner, with_rules);
     }
     let atomic_map = fields.get("x-kubernetes-map-type").is_some_and(|kind| kind == "atomic");
     for (name, property) in fields.get("properties").and_then(Value::as_object).into_iter().flatten() {
@@ -61,14 +67,14 @@ fn walk(schema: &Value, at: &str, place: &Place, rules: bool, causes: &mut Vec<C
         if place.is_root && ["apiVersion", "kind", "metadata"].contains(&name.as_str()) {
             inner.no_defaults = Some(format!("in top-level {name}"));
         }
-        below(property, path::key(&child("properties"), name), &inner, rules);
+        below(property, path::key(&child("properties"), name), &inner, with_rules);
     }
     if let Some(items) = fields.get("items") {
         let mut inner = inner.clone();
         if fields.get("x-kubernetes-list-type").is_none_or(|kind| kind != "map") {
             inner.no_old_self.get_or_insert_with(|| at.to_owned());
         }
-        below(items, child("items"), &inner, rules);
+        below(items, child("items"), &inner, with_rules);
     }
     for name in ["allOf", "oneOf", "anyOf"] {
         for (index, one) in fields.get(name).and_then(Value::as_array).into_iter().flatten().enumerate() {
@@ -78,9 +84,9 @@ fn walk(schema: &Value, at: &str, place: &Place, rules: bool, causes: &mut Vec<C
     if let Some(not) = fields.get("not") {
         below(not, child("not"), &inner, false);
     }
-    rule_shape(schema, at, causes);
-    if rules {
-        rule_content(schema, at, place, rule_causes);
+    rules::shape(schema, at, causes);
+    if with_rules {
+        rules::content(schema, at, place.no_old_self.as_deref(), rule_causes);
     }
 }
 
@@ -220,54 +226,6 @@ fn list_map(schema: &Value, keys: &[String], at: &str, causes: &mut Vec<Cause>) 
         }
         if keys[..index].contains(key) {
             causes.push(Cause::invalid(keys_at.clone(), &json!(keys), "must not contain duplicate entries"));
-        }
-    }
-}
-
-fn rules_of<'a>(schema: &'a Value, at: &str) -> impl Iterator<Item = (String, &'a Value)> {
-    let all = path::child(at, "x-kubernetes-validations");
-    let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array).into_iter().flatten();
-    rules.enumerate().map(move |(index, rule)| (path::index(&all, index), rule))
-}
-
-fn rule_shape(schema: &Value, at: &str, causes: &mut Vec<Cause>) {
-    for (place, rule) in rules_of(schema, at) {
-        let text = |name: &str| rule.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (whole, message) = (text("rule").trim(), text("message"));
-        let message_at = path::child(&place, "message");
-        if whole.is_empty() {
-            causes.push(Cause::required(path::child(&place, "rule"), "rule is not specified"));
-        } else if !message.is_empty() && message.trim().is_empty() {
-            causes.push(Cause::invalid(message_at, &json!(message), "must be non-empty if specified"));
-        } else if message.trim().contains('\n') {
-            causes.push(Cause::invalid(message_at, &json!(message), "must not contain line breaks"));
-        } else if whole.contains('\n') && message.trim().is_empty() {
-            let why = "message must be specified if rule contains line breaks";
-            causes.push(Cause::required(message_at, why));
-        }
-        if let Some(reason) = rule.get("reason").and_then(Value::as_str).filter(|reason| !REASONS.contains(reason)) {
-            causes.push(Cause::not_supported(path::child(&place, "reason"), &json!(reason), REASONS));
-        }
-    }
-}
-
-fn rule_content(schema: &Value, at: &str, place: &Place, causes: &mut Vec<Cause>) {
-    let Value::Object(fields) = schema else { return };
-    for ((rule_at, raw), rule) in rules_of(schema, at).zip(cel::Rule::read_all(fields)) {
-        for (name, why) in rule.faults() {
-            causes.push(Cause::invalid(path::child(&rule_at, name), raw, &why));
-        }
-        match (&place.no_old_self, rule.uses_old_self(), raw.get("optionalOldSelf")) {
-            (Some(list), true, _) => {
-                let why = format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
-                let shown = raw.get("rule").cloned().unwrap_or_default();
-                causes.push(Cause::invalid(path::child(&rule_at, "rule"), &shown, &why));
-            }
-            (_, false, Some(optional)) => {
-                let why = "may not be set if oldSelf is not used in rule";
-                causes.push(Cause::invalid(path::child(&rule_at, "optionalOldSelf"), optional, why));
-            }
-            _ => {}
         }
     }
 }

@@ -10,7 +10,7 @@
 use serde_json::{Number, Value, json};
 
 use super::{
-    checks::{Bound, Checks},
+    checks::{Bound, Checks, Pattern},
     correlate, format,
     node::{Node, Type},
 };
@@ -50,19 +50,9 @@ fn field(at: &str) -> String {
 }
 
 fn wrong_type(node: &Node, value: &Value, at: &str) -> Option<Cause> {
-    let found = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    let expected = if node.int_or_string { "integer,string" } else { node.ty.as_str() };
     let whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
     let right = match (node.ty, value) {
-        (_, Value::Null) => node.nullable || expected.is_empty(),
+        (_, Value::Null) => node.nullable || (node.ty == Type::Any && !node.int_or_string),
         (Type::Any, _) if node.int_or_string => value.is_string() || (value.is_number() && whole),
         (Type::Any, _)
         | (Type::Object, Value::Object(_))
@@ -73,8 +63,27 @@ fn wrong_type(node: &Node, value: &Value, at: &str) -> Option<Cause> {
         (Type::Integer, Value::Number(_)) => whole,
         _ => false,
     };
-    let detail = || format!("{at} in body must be of type {expected}: \"{found}\"");
-    (!right).then(|| Cause::type_invalid(field(at), &json!(found), &detail()))
+    if right {
+        return None;
+    }
+    // The format is what is missed, where there is one and the value could not even be a text of it.
+    let formatted = node.format.as_deref().filter(|name| !node.int_or_string && format::is_checked(node.ty, name));
+    let (expected, found) = match (formatted, value) {
+        (Some(name), Value::Number(number)) => (name, if number.is_f64() { "float64" } else { "int64" }),
+        (Some(name), Value::Bool(_) | Value::Object(_)) => (name, ""),
+        (_, Value::Null) => (type_name(node), "null"),
+        (_, Value::Bool(_)) => (type_name(node), "boolean"),
+        (_, Value::Number(number)) => (type_name(node), if number.is_f64() { "number" } else { "integer" }),
+        (_, Value::String(_)) => (type_name(node), "string"),
+        (_, Value::Array(_)) => (type_name(node), "array"),
+        (_, Value::Object(_)) => (type_name(node), "object"),
+    };
+    let detail = format!("{at} in body must be of type {expected}: \"{found}\"");
+    Some(Cause::type_invalid(field(at), &json!(found), &detail))
+}
+
+fn type_name(node: &Node) -> &'static str {
+    if node.int_or_string { "integer,string" } else { node.ty.as_str() }
 }
 
 /// allOf, anyOf, oneOf and not. Their own sentences have no place in the object; what the closest
@@ -87,11 +96,12 @@ fn combined(node: &Node, value: &Value, at: &str, causes: &mut Vec<Cause>) {
         found
     };
     let general = |detail: String| Cause::invalid("<nil>", &json!(""), &detail);
-    if !checks.any_of.is_empty() && !(node.int_or_string && is_int_or_string(&checks.any_of)) {
+    let spells_type = node.int_or_string && is_int_or_string(&checks.any_of);
+    if !checks.any_of.is_empty() && !spells_type {
         let all: Vec<_> = checks.any_of.iter().map(findings).collect();
         if !all.iter().any(Vec::is_empty) {
             causes.push(general(format!("{at:?} must validate at least one schema (anyOf)")));
-            causes.extend(closest(all));
+            causes.extend(closest(&checks.any_of, value, all));
         }
     }
     if !checks.one_of.is_empty() {
@@ -102,7 +112,7 @@ fn combined(node: &Node, value: &Value, at: &str, causes: &mut Vec<Cause>) {
                 if valid == 0 { "Found none valid".to_owned() } else { format!("Found {valid} valid alternatives") };
             causes.push(general(format!("{at:?} must validate one and only one schema (oneOf). {why}")));
             if valid == 0 {
-                causes.extend(closest(all));
+                causes.extend(closest(&checks.one_of, value, all));
             }
         }
     }
@@ -125,26 +135,47 @@ fn is_int_or_string(any_of: &[Node]) -> bool {
     matches!(any_of, [a, b] if a.ty == Type::Integer && b.ty == Type::String)
 }
 
-fn closest(all: Vec<Vec<Cause>>) -> Vec<Cause> {
-    all.into_iter().min_by_key(Vec::len).unwrap_or_default()
+/// The findings of the alternative that looked at most, the first of equals.
+fn closest(alternatives: &[Node], value: &Value, findings: Vec<Vec<Cause>>) -> Vec<Cause> {
+    let mut best: Option<(usize, Vec<Cause>)> = None;
+    for (node, found) in alternatives.iter().zip(findings) {
+        let looks = looks(node, value);
+        if best.as_ref().is_none_or(|(most, _)| looks > *most) {
+            best = Some((looks, found));
+        }
+    }
+    best.map(|(_, found)| found).unwrap_or_default()
 }
 
+/// How much a schema looks at in a value; numbers are looked at twice.
+fn looks(node: &Node, value: &Value) -> usize {
+    let below = match value {
+        Value::Object(fields) => {
+            fields.iter().filter_map(|(name, value)| Some(looks(node.properties.get(name)?, value))).sum()
+        }
+        Value::Array(items) => node.items.as_ref().map_or(0, |child| items.iter().map(|item| looks(child, item)).sum()),
+        Value::Number(_) => 1,
+        Value::Null | Value::Bool(_) | Value::String(_) => 0,
+    };
+    1 + below
+}
+
+/// Of length and pattern only the first miss is told.
 fn string(node: &Node, text: &str, at: &str, causes: &mut Vec<Cause>) {
     let checks = &node.checks;
     let length = text.chars().count() as u64;
+    let misses = |pattern: &&Pattern| !pattern.regex.as_ref().is_some_and(|regex| regex.is_match(text));
     if let Some(max) = checks.max_length.filter(|max| length > *max) {
         causes.push(Cause::too_long(field(at), usize::try_from(max).unwrap_or(usize::MAX)));
+    } else if let Some(min) = checks.min_length.filter(|min| length < *min) {
+        let detail = format!("{at} in body should be at least {min} chars long");
+        causes.push(Cause::invalid(field(at), &json!(text), &detail));
+    } else if let Some(pattern) = checks.pattern.as_ref().filter(misses) {
+        let detail = format!("{at} in body should match '{}'", pattern.text);
+        causes.push(Cause::invalid(field(at), &json!(text), &detail));
     }
-    let mut wrong = |detail: String| causes.push(Cause::invalid(field(at), &json!(text), &detail));
-    if let Some(min) = checks.min_length.filter(|min| length < *min) {
-        wrong(format!("{at} in body should be at least {min} chars long"));
-    }
-    if let Some(pattern) = &checks.pattern
-        && !pattern.regex.as_ref().is_some_and(|regex| regex.is_match(text))
-    {
-        wrong(format!("{at} in body should match '{}'", pattern.text));
-    }
-    if let Some(name) = node.format.as_deref().filter(|name| !format::fits(name, text)) {
+    let has_format = matches!(node.ty, Type::String | Type::Any);
+    if let Some(name) = node.format.as_deref().filter(|name| has_format && !format::fits(name, text)) {
         let detail = format!("{at} in body must be of type {name}: {text:?}");
         causes.push(Cause::type_invalid(field(at), &json!(text), &detail));
     }
@@ -153,6 +184,12 @@ fn string(node: &Node, text: &str, at: &str, causes: &mut Vec<Cause>) {
 fn numeric(node: &Node, number: &Number, at: &str, causes: &mut Vec<Cause>) {
     let checks = &node.checks;
     let Some(value) = number.as_f64() else { return };
+    if node.ty == Type::Integer
+        && let Some(kind) = out_of_range(node.format.as_deref(), number)
+    {
+        let detail = format!("Checked value must be of type integer {kind} in {at}");
+        causes.push(Cause::invalid("<nil>", &json!(""), &detail));
+    }
     let mut wrong = |detail: String| {
         causes.push(Cause::invalid(field(at), &Value::Number(number.clone()), &format!("{at} in body {detail}")));
     };
@@ -171,6 +208,17 @@ fn numeric(node: &Node, number: &Number, at: &str, causes: &mut Vec<Cause>) {
     if let Some(bound) = checks.maximum.as_ref().filter(|bound| above(bound)) {
         let or_equal = if bound.exclusive { "" } else { " or equal to" };
         wrong(format!("should be less than{or_equal} {}", shown(&bound.shown)));
+    }
+}
+
+/// The kind of integer a number does not fit.
+fn out_of_range(format: Option<&str>, number: &Number) -> Option<&'static str> {
+    let whole =
+        number.as_i64().or_else(|| number.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i64));
+    match format {
+        Some("int32") => whole.is_none_or(|whole| i32::try_from(whole).is_err()).then_some("with format int32"),
+        Some("int64") => whole.is_none().then_some("with format int64"),
+        _ => whole.is_none().then_some("(default format)"),
     }
 }
 
@@ -226,40 +274,5 @@ fn object(node: &Node, value: &Value, old: Option<&Value>, at: &str, causes: &mu
     }
     for name in checks.required.iter().filter(|name| !fields.contains_key(*name)) {
         causes.push(Cause::required(super::path::child(at, name), ""));
-    }
-}
-
-/// Embedded resources must say what they are; the root is checked by the server itself.
-pub(super) fn embedded(node: &Node, value: &Value, at: &str, causes: &mut Vec<Cause>) {
-    match value {
-        Value::Object(fields) => {
-            if node.embedded && !at.is_empty() {
-                for name in ["apiVersion", "kind"] {
-                    match fields.get(name) {
-                        None => causes.push(Cause::required(super::path::child(at, name), "")),
-                        Some(Value::String(text)) if !text.is_empty() => {}
-                        Some(other) => {
-                            let why = if other.is_string() { "must not be empty" } else { "must be a string" };
-                            causes.push(Cause::invalid(super::path::child(at, name), other, why));
-                        }
-                    }
-                }
-            }
-            for (name, value) in fields {
-                if let Some(child) = node.properties.get(name) {
-                    embedded(child, value, &super::path::child(at, name), causes);
-                } else if let Some(child) = node.each() {
-                    embedded(child, value, &super::path::key(at, name), causes);
-                }
-            }
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                if let Some(child) = &node.items {
-                    embedded(child, item, &super::path::index(at, index), causes);
-                }
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

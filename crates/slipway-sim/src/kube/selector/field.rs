@@ -20,6 +20,17 @@ struct Term {
 impl FieldSelector {
     /// Reads the text of a `fieldSelector` parameter; `supported` are the fields that may be asked for.
     pub fn parse(text: &str, supported: &[&str]) -> Result<Self, SelectorError> {
+        Self::read(text, supported, |field| format!("field label not supported: {field}"))
+    }
+
+    /// The same for built-in kinds that have no fields of their own to select by, and another sentence for it.
+    pub fn parse_plain(text: &str) -> Result<Self, SelectorError> {
+        Self::read(text, &["metadata.name", "metadata.namespace"], |field| {
+            format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+        })
+    }
+
+    fn read(text: &str, supported: &[&str], unknown: impl Fn(&str) -> String) -> Result<Self, SelectorError> {
         let mut terms = Vec::new();
         for part in split(text).into_iter().filter(|part| !part.is_empty()) {
             let lost = || SelectorError(format!("invalid selector: '{text}'; can't understand '{part}'"));
@@ -34,7 +45,7 @@ impl FieldSelector {
                 return Err(lost());
             };
             if !supported.contains(&field) {
-                return Err(SelectorError(format!("field label not supported: {field}")));
+                return Err(SelectorError(unknown(field)));
             }
             terms.push(Term { field: field.to_owned(), value: unescape(value)?, is_equal });
         }
@@ -96,7 +107,8 @@ fn unescape(text: &str) -> Result<String, SelectorError> {
                 }
             },
             ',' | '=' => {
-                let message = format!("invalid field selector: unescaped character in value: {letter}");
+                // The real server prints the number of the character.
+                let message = format!("invalid field selector: unescaped character in value: {}", letter as u32);
                 return Err(SelectorError(message));
             }
             other => plain.push(other),
@@ -139,7 +151,7 @@ mod tests {
             ("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'"),
             ("spec.colour=red", "field label not supported: spec.colour"),
             (r"metadata.name=a\b", r"invalid field selector: invalid escape sequence: \b"),
-            ("metadata.name=a=b", "invalid field selector: unescaped character in value: ="),
+            ("metadata.name=a=b", "invalid field selector: unescaped character in value: 61"),
         ] {
             assert_eq!(FieldSelector::parse(text, FIELDS), Err(SelectorError(expected.to_owned())), "{text}");
         }

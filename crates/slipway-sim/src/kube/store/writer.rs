@@ -10,7 +10,7 @@ use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Cluster, Expect, News, Shared, State, WriteError,
+    Expect, News, Shared, State, WriteError,
     disk::{Disk, Row},
     table::{Event, Table},
 };
@@ -157,7 +157,7 @@ fn publish(shared: &Shared, group: Group) {
                     table.apply(event.clone(), shared.history);
                     news.push(News { cluster, resource, event });
                 }
-                Done::AddCluster(cluster) => drop(state.clusters.entry(cluster).or_insert_with(Cluster::default)),
+                Done::AddCluster(cluster) => drop(state.clusters.entry(cluster).or_default()),
                 Done::DropCluster(cluster) => {
                     state.clusters.remove(&cluster);
                     state.notes.retain(|(owner, _), _| **owner != *cluster);

@@ -1,0 +1,224 @@
+//! Doing what was decided, one write after the other.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+
+use super::{
+    life::{Authority, Kept, Write},
+    nodes,
+    port::{self, CONFIG_MAPS, EVENTS, INTERNAL_SECRETS, Port, Resource, SECRETS, SHOOTS, STATES},
+    runtime::Shared,
+};
+use crate::{
+    clock::seconds,
+    garden::{
+        certificates::Pair,
+        problems::CORE,
+        shoot::{FINALIZER, REFERENCE_PROTECTION, references},
+        value::{at, list, name, namespace, text, texts},
+    },
+    kube::status::Status,
+};
+
+/// What outlives the engine about a Shoot; nothing if it was never kept.
+pub(super) async fn load<P: Port>(port: &P, place: &str, called: &str) -> Result<Kept, Status> {
+    let state = port.get(STATES, place, called).await?.unwrap_or_default();
+    let data = list(&state, "spec.gardener").first().map(|one| at(one, "data").clone()).unwrap_or_default();
+    Ok(serde_json::from_value(data).unwrap_or_default())
+}
+
+async fn save<P: Port>(port: &P, shoot: &Value, kept: &Kept) -> Result<(), Status> {
+    let (place, called) = (namespace(shoot), name(shoot));
+    let spec = json!({"gardener": [{"name": "slipway-sim", "type": "slipway-sim", "data": kept}]});
+    put(port, STATES, place, called, json!({ "spec": spec })).await
+}
+
+/// Makes an object or changes what is there.
+async fn put<P: Port>(port: &P, what: Resource, place: &str, called: &str, content: Value) -> Result<(), Status> {
+    match port.patch(what, place, called, "", content.clone()).await {
+        Err(status) if status.code == 404 => {
+            let version = if what.0.is_empty() { what.1.to_owned() } else { format!("{}/{}", what.0, what.1) };
+            let mut object =
+                json!({"apiVersion": version, "kind": what.2, "metadata": {"name": called, "namespace": place}});
+            json_patch::merge(&mut object, &content);
+            port.create(what, object).await.map(drop)
+        }
+        done => done.map(drop),
+    }
+}
+
+/// Does one write.
+pub(super) async fn execute<P: Port>(
+    shared: &Shared<P>,
+    shoot: &Value,
+    kept: &mut Kept,
+    write: &Write,
+) -> Result<(), Status> {
+    let (port, place, called) = (&shared.port, namespace(shoot), name(shoot));
+    let id = text(shoot, "status.technicalID").to_owned();
+    let about = format!("{place}/{called}");
+    match write {
+        Write::Bind(seed) => drop(port.bind(place, called, seed).await?),
+        Write::Status(patch) => drop(port.patch(SHOOTS, place, called, "status", json!({ "status": patch })).await?),
+        Write::Object(patch) => drop(port.patch(SHOOTS, place, called, "", patch.clone()).await?),
+        Write::Authorities { add, drop_old } => authorities(shared, shoot, kept, *add, *drop_old).await?,
+        Write::Event { reason, message } => event(shared, shoot, reason, message).await,
+        Write::Api(up) => {
+            if *up {
+                shared.endpoints.up(&id, kept).await.map_err(Status::internal)?;
+                allow_viewers(shared, &id).await;
+            } else {
+                shared.endpoints.down(&id);
+            }
+            kept.api_up = *up;
+            save(port, shoot, kept).await?;
+        }
+        Write::Nodes(wanted) => show_nodes(shared, shoot, &id, *wanted).await,
+        Write::Applied(applied) => {
+            kept.applied = applied.clone();
+            save(port, shoot, kept).await?;
+        }
+        Write::Protect(protect) => protect_references(shared, shoot, *protect).await?,
+        Write::Forget => forget(shared, shoot, &id).await?,
+    }
+    shared.journal.record(shared.clock.now(), "write", &about, told(write));
+    Ok(())
+}
+
+fn told(write: &Write) -> Value {
+    match write {
+        Write::Status(patch) => json!({"status": at(patch, "lastOperation")}),
+        Write::Applied(_) => json!("applied"),
+        write => json!(format!("{write:?}")),
+    }
+}
+
+async fn authorities<P: Port>(
+    shared: &Shared<P>,
+    shoot: &Value,
+    kept: &mut Kept,
+    add: bool,
+    drop_old: bool,
+) -> Result<(), Status> {
+    let (port, place, called) = (&shared.port, namespace(shoot), name(shoot));
+    let before = kept.authorities.len();
+    // A second attempt of the same operation finds the second CA already there.
+    if before == 0 || (add && before == 1) {
+        let make = |what: &str| Pair::authority(what).map_err(|error| Status::internal(error.to_string()));
+        kept.authorities.push(Authority { cluster: make("ca")?.into(), client: make("ca-client")?.into() });
+    }
+    if drop_old {
+        kept.authorities.drain(..before.saturating_sub(1));
+    }
+    let Some(newest) = kept.authorities.last() else { return Ok(()) };
+    let secret = json!({"type": "Opaque", "data": {
+        "ca.crt": STANDARD.encode(&newest.client.certificate), "ca.key": STANDARD.encode(&newest.client.key)}});
+    let bundle: String = kept.authorities.iter().rev().map(|one| one.cluster.certificate.as_str()).collect();
+    put(port, INTERNAL_SECRETS, place, &format!("{called}.ca-client"), secret).await?;
+    put(port, CONFIG_MAPS, place, &format!("{called}.ca-cluster"), json!({"data": {"ca.crt": bundle}})).await?;
+    save(port, shoot, kept).await?;
+    if kept.api_up && kept.authorities.len() != before {
+        shared.endpoints.up(text(shoot, "status.technicalID"), kept).await.map_err(Status::internal)?;
+    }
+    Ok(())
+}
+
+/// Nobody depends on events; one that cannot be written is left out.
+async fn event<P: Port>(shared: &Shared<P>, shoot: &Value, reason: &str, message: &str) {
+    let now = shared.clock.now();
+    let kind = if reason.ends_with("Error") || reason.ends_with("Failed") { "Warning" } else { "Normal" };
+    let event = json!({
+        "apiVersion": "v1", "kind": "Event",
+        "metadata": {"name": format!("{}.{:x}", name(shoot), now.as_nanosecond()), "namespace": namespace(shoot)},
+        "involvedObject": {"apiVersion": format!("{CORE}/v1beta1"), "kind": "Shoot", "name": name(shoot),
+            "namespace": namespace(shoot), "uid": text(shoot, "metadata.uid")},
+        "reason": reason, "message": message, "type": kind, "count": 1,
+        "source": {"component": "gardenlet"},
+        "firstTimestamp": seconds(now), "lastTimestamp": seconds(now),
+    });
+    if let Err(error) = shared.port.create(EVENTS, event).await {
+        tracing::debug!(%error, "an event was not written");
+    }
+}
+
+/// Viewers read everything but secrets. Gardener binds its organisations to such a role in every Shoot.
+async fn allow_viewers<P: Port>(shared: &Shared<P>, id: &str) {
+    const NAME: &str = "gardener.cloud:system:read-only";
+    let Some(cluster) = shared.endpoints.server().cluster(id) else { return };
+    if cluster.get("rbac.authorization.k8s.io", "clusterrolebindings", "", NAME).is_some() {
+        return;
+    }
+    let group = |name: &str| json!({"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": name});
+    let readable = ["namespaces", "nodes", "configmaps", "serviceaccounts", "events", "pods", "services"];
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": NAME}, "rules": [
+        {"apiGroups": [""], "resources": readable, "verbs": ["get", "list", "watch"]},
+        {"apiGroups": ["apps", "rbac.authorization.k8s.io", "apiextensions.k8s.io", "coordination.k8s.io"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]});
+    let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": NAME},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": NAME},
+        "subjects": [group("gardener.cloud:system:viewers"), group("gardener.cloud:project:viewers")]});
+    for object in [role, binding] {
+        if let Err(error) = cluster.create(object).await {
+            tracing::warn!(%error, id, "viewers of a Shoot cannot read it");
+        }
+    }
+}
+
+async fn show_nodes<P: Port>(shared: &Shared<P>, shoot: &Value, id: &str, wanted: bool) {
+    let Some(cluster) = shared.endpoints.server().cluster(id) else { return };
+    let wanted = if wanted { nodes::objects(shoot) } else { Vec::new() };
+    for old in cluster.list("", "nodes", "") {
+        let place = crate::kube::cluster::Place { plural: "nodes", name: name(&old), ..Default::default() };
+        if !wanted.iter().any(|node| name(node) == name(&old)) {
+            drop(cluster.delete(&place, &crate::kube::delete::Options::default()).await);
+        }
+    }
+    for node in wanted {
+        // One that is there already is refused, and that is fine.
+        drop(cluster.create(node).await);
+    }
+}
+
+/// What a Shoot refers to stays, even if somebody deletes it, until no live Shoot refers to it.
+async fn protect_references<P: Port>(shared: &Shared<P>, shoot: &Value, protect: bool) -> Result<(), Status> {
+    let (port, place) = (&shared.port, namespace(shoot));
+    let wanted = references(shoot);
+    let held = |object: &Value| texts(object, "metadata.finalizers").into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let set = |mut all: Vec<String>, on: bool| {
+        all.retain(|one| one != REFERENCE_PROTECTION);
+        if on {
+            all.push(REFERENCE_PROTECTION.to_owned());
+        }
+        json!({"metadata": {"finalizers": all}})
+    };
+    let others: Vec<Value> = if protect || wanted.is_empty() { Vec::new() } else { port.list(SHOOTS, place).await? };
+    for (plural, called) in &wanted {
+        let what = if *plural == "secrets" { SECRETS } else { CONFIG_MAPS };
+        let Some(object) = port.get(what, place, called).await? else { continue };
+        let used = others
+            .iter()
+            .any(|other| name(other) != name(shoot) && references(other).contains(&(*plural, called.clone())));
+        let has = held(&object).iter().any(|one| one == REFERENCE_PROTECTION);
+        if has != (protect || used) {
+            port.patch(what, place, called, "", set(held(&object), protect || used)).await?;
+        }
+    }
+    let Some(fresh) = port.get(SHOOTS, place, name(shoot)).await? else { return Ok(()) };
+    let (has, on) = (held(&fresh).iter().any(|one| one == REFERENCE_PROTECTION), protect && !wanted.is_empty());
+    if has != on {
+        port.patch(SHOOTS, place, name(shoot), "", set(held(&fresh), on)).await?;
+    }
+    Ok(())
+}
+
+async fn forget<P: Port>(shared: &Shared<P>, shoot: &Value, id: &str) -> Result<(), Status> {
+    let (port, place, called) = (&shared.port, namespace(shoot), name(shoot));
+    port.delete(INTERNAL_SECRETS, place, &format!("{called}.ca-client")).await?;
+    port.delete(CONFIG_MAPS, place, &format!("{called}.ca-cluster")).await?;
+    port.delete(STATES, place, called).await?;
+    if !id.is_empty() {
+        shared.endpoints.forget(id).await;
+    }
+    let Some(fresh) = port.get(port::SHOOTS, place, called).await? else { return Ok(()) };
+    let left: Vec<&str> = texts(&fresh, "metadata.finalizers").into_iter().filter(|one| *one != FINALIZER).collect();
+    port.patch(SHOOTS, place, called, "", json!({"metadata": {"finalizers": left}})).await.map(drop)
+}

@@ -1,0 +1,392 @@
+//! The loop: what changed or is due is decided and done, many Shoots at a time, each by itself.
+//!
+//! One task and one heap of timers for all Shoots. A Shoot that is being worked on is in the hands of
+//! one worker, so its writes are in order; what changes meanwhile is looked at when the worker is
+//! back. Objects are not kept in memory: a worker reads the Shoot anew.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque},
+    sync::Arc,
+};
+
+use futures::StreamExt as _;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use tokio::{sync::Notify, task::JoinSet};
+
+use super::{
+    execute,
+    faults::Faults,
+    life::{Env, Kept, Life, Settings},
+    port::{BINDINGS, Change, OWN_PROFILES, PROFILES, PROJECTS, Port, SECRETS, SEEDS, SHOOTS},
+};
+use crate::{
+    garden::{
+        chance::Chance,
+        clock::Clock,
+        endpoints::Endpoints,
+        journal::Journal,
+        profile::Profile,
+        scheduler::{self, Usage},
+        shoot::profile_name,
+        value::{at, has, is_deleting, name, namespace, text},
+    },
+    kube::status::Status,
+};
+
+/// Shoots that are worked on at once.
+const WORKERS: usize = 64;
+
+/// Writes of one Shoot in one go; more would be an engine that talks to itself.
+const ROUNDS: usize = 20;
+
+/// What all workers share.
+#[derive(Debug, Clone)]
+pub struct Shared<P> {
+    /// Where to read and write.
+    pub port: P,
+    /// Simulated time.
+    pub clock: Clock,
+    /// Chance.
+    pub chance: Chance,
+    /// How the landscape is run.
+    pub settings: Arc<Settings>,
+    /// What goes wrong.
+    pub faults: Faults,
+    /// How full the Seeds are.
+    pub usage: Usage,
+    /// Where the Shoots' APIs are.
+    pub endpoints: Endpoints,
+    /// What happened.
+    pub journal: Journal,
+    /// Rung when everything must be looked at again: faults changed.
+    pub bell: Arc<Notify>,
+}
+
+type Key = (String, String);
+
+#[derive(Debug, Default)]
+struct Tracked {
+    /// With a worker while it is none.
+    life: Option<(Life, Option<Kept>)>,
+    dirty: bool,
+    wakes: Option<Timestamp>,
+    seed: String,
+    holds_room: bool,
+}
+
+/// What a worker brings back.
+struct Done {
+    key: Key,
+    life: Life,
+    kept: Option<Kept>,
+    again_at: Option<Timestamp>,
+}
+
+/// Plays until it is dropped.
+pub async fn run<P: Port>(shared: Shared<P>) {
+    let mut changes = Box::pin(shared.port.shoots());
+    let mut loop_state = Loop {
+        shared: shared.clone(),
+        shoots: BTreeMap::new(),
+        timers: BinaryHeap::new(),
+        queue: VecDeque::new(),
+        queued: BTreeSet::new(),
+        running: BTreeMap::new(),
+        waiting: BTreeMap::new(),
+    };
+    let mut workers: JoinSet<Done> = JoinSet::new();
+    loop {
+        loop_state.start_workers(&mut workers);
+        let next = loop_state.next_timer();
+        let due = async {
+            match next {
+                Some(next) => shared.clock.until(next).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            change = changes.next() => match change {
+                Some(Change::Now(shoot)) => loop_state.seen(&shoot),
+                Some(Change::Gone(shoot)) => loop_state.gone(&shoot),
+                None => return,
+            },
+            Some(done) = workers.join_next(), if !workers.is_empty() => match done {
+                Ok(done) => loop_state.back(done),
+                Err(error) => tracing::error!(%error, "a worker of the garden died"),
+            },
+            () = due => loop_state.ring(),
+            () = shared.bell.notified() => loop_state.ring_all(),
+        }
+    }
+}
+
+struct Loop<P> {
+    shared: Shared<P>,
+    shoots: BTreeMap<Key, Tracked>,
+    timers: BinaryHeap<Reverse<(Timestamp, Key)>>,
+    queue: VecDeque<Key>,
+    queued: BTreeSet<Key>,
+    running: BTreeMap<String, usize>,
+    waiting: BTreeMap<String, VecDeque<Key>>,
+}
+
+fn key_of(shoot: &Value) -> Key {
+    (namespace(shoot).to_owned(), name(shoot).to_owned())
+}
+
+impl<P: Port> Loop<P> {
+    fn push(&mut self, key: Key) {
+        if self.queued.insert(key.clone()) {
+            self.queue.push_back(key);
+        }
+    }
+
+    fn seen(&mut self, shoot: &Value) {
+        let key = key_of(shoot);
+        let tracked = self
+            .shoots
+            .entry(key.clone())
+            .or_insert_with(|| Tracked { life: Some((Life::default(), None)), ..Tracked::default() });
+        let seed = text(shoot, "spec.seedName");
+        if tracked.seed != seed {
+            self.shared.usage.moved(&tracked.seed, seed);
+            seed.clone_into(&mut tracked.seed);
+        }
+        tracked.dirty = true;
+        if tracked.life.is_some() {
+            self.push(key);
+        }
+    }
+
+    fn gone(&mut self, shoot: &Value) {
+        let key = key_of(shoot);
+        if let Some(tracked) = self.shoots.remove(&key) {
+            self.shared.usage.moved(&tracked.seed, "");
+            if tracked.holds_room {
+                self.release(&tracked.seed);
+            }
+        }
+    }
+
+    fn release(&mut self, seed: &str) {
+        if let Some(count) = self.running.get_mut(seed) {
+            *count = count.saturating_sub(1);
+        }
+        if let Some(next) = self.waiting.get_mut(seed).and_then(VecDeque::pop_front) {
+            self.push(next);
+        }
+    }
+
+    fn next_timer(&mut self) -> Option<Timestamp> {
+        while let Some(Reverse((at, key))) = self.timers.peek() {
+            if self.shoots.get(key).is_some_and(|tracked| tracked.wakes == Some(*at)) {
+                return Some(*at);
+            }
+            self.timers.pop();
+        }
+        None
+    }
+
+    fn ring(&mut self) {
+        let now = self.shared.clock.now();
+        while let Some(at) = self.next_timer().filter(|at| *at <= now) {
+            let Some(Reverse((_, key))) = self.timers.pop() else { return };
+            if let Some(tracked) = self.shoots.get_mut(&key).filter(|tracked| tracked.wakes == Some(at)) {
+                tracked.wakes = None;
+                tracked.dirty = true;
+                self.push(key);
+            }
+        }
+    }
+
+    fn ring_all(&mut self) {
+        let keys: Vec<Key> = self.shoots.keys().cloned().collect();
+        for key in keys {
+            if let Some(tracked) = self.shoots.get_mut(&key) {
+                tracked.dirty = true;
+            }
+            self.push(key);
+        }
+    }
+
+    fn start_workers(&mut self, workers: &mut JoinSet<Done>) {
+        while workers.len() < WORKERS {
+            let Some(key) = self.queue.pop_front() else { return };
+            self.queued.remove(&key);
+            let per_seed = self.shared.settings.per_seed;
+            let Some(tracked) = self.shoots.get_mut(&key) else { continue };
+            let Some((life, kept)) = tracked.life.take() else { continue };
+            let mut has_room = tracked.holds_room;
+            if !has_room && !tracked.seed.is_empty() {
+                let count = self.running.entry(tracked.seed.clone()).or_default();
+                if *count < per_seed {
+                    *count += 1;
+                    tracked.holds_room = true;
+                    has_room = true;
+                } else {
+                    self.waiting.entry(tracked.seed.clone()).or_default().push_back(key.clone());
+                }
+            }
+            tracked.dirty = false;
+            workers.spawn(work(self.shared.clone(), key, life, kept, has_room));
+        }
+    }
+
+    fn back(&mut self, done: Done) {
+        let Done { key, life, kept, again_at } = done;
+        let Some(tracked) = self.shoots.get_mut(&key) else { return };
+        let wakes = [life.wakes_at(), again_at].into_iter().flatten().min();
+        tracked.wakes = wakes;
+        if let Some(at) = wakes {
+            self.timers.push(Reverse((at, key.clone())));
+        }
+        let released = (tracked.holds_room && !life.is_running()).then(|| {
+            tracked.holds_room = false;
+            tracked.seed.clone()
+        });
+        let dirty = tracked.dirty;
+        tracked.life = Some((life, kept));
+        if let Some(seed) = released {
+            self.release(&seed);
+        }
+        if dirty {
+            self.push(key);
+        }
+    }
+}
+
+/// Looks at a Shoot until there is nothing more to do now.
+async fn work<P: Port>(shared: Shared<P>, key: Key, mut life: Life, mut kept: Option<Kept>, has_room: bool) -> Done {
+    let mut again_at = None;
+    for _ in 0..ROUNDS {
+        let before = life.clone();
+        match round(&shared, &key, &mut life, &mut kept, has_room).await {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(status) => {
+                // What was decided did not happen, or only half of it: decide again, from what is there then.
+                shared.journal.record(shared.clock.now(), "refused", &format!("{}/{}", key.0, key.1), status.to_json());
+                tracing::debug!(%status, shoot = key.1, "a write of the garden was refused");
+                life = before;
+                again_at = Some(shared.clock.now() + SignedDuration::from_secs(5));
+                break;
+            }
+        }
+    }
+    Done { key, life, kept, again_at }
+}
+
+async fn round<P: Port>(
+    shared: &Shared<P>,
+    key: &Key,
+    life: &mut Life,
+    kept: &mut Option<Kept>,
+    has_room: bool,
+) -> Result<bool, Status> {
+    let (place, called) = (key.0.as_str(), key.1.as_str());
+    let Some(shoot) = shared.port.get(SHOOTS, place, called).await? else { return Ok(false) };
+    let id = text(&shoot, "status.technicalID");
+    if kept.is_none() {
+        let loaded = execute::load(&shared.port, place, called).await?;
+        // The process before us had it open; whoever holds its kubeconfig must find it where it was.
+        if loaded.api_up && !id.is_empty() {
+            shared.endpoints.up(id, &loaded).await.map_err(Status::internal)?;
+        }
+        *kept = Some(loaded);
+    }
+    let kept = kept.get_or_insert_default();
+    let now = shared.clock.now();
+    let unscheduled = !has(&shoot, "spec.seedName");
+    let seeds = if unscheduled { shared.port.list(SEEDS, "").await? } else { Vec::new() };
+    let idle = !life.is_running();
+    let profile = if unscheduled || idle { profile(&shared.port, &shoot).await? } else { None };
+    let project = project(&shared.port, &shoot).await?;
+    let credentials =
+        if life.checks_credentials() && !is_deleting(&shoot) { credentials(&shared.port, &shoot).await? } else { None };
+    if life.is_running() && !id.is_empty() && kept.port == 0 {
+        kept.port = shared.endpoints.port(id, 0).map_err(Status::internal)?;
+    }
+    let address = format!("https://127.0.0.1:{}", kept.port);
+    let stopped = if idle && !unscheduled { is_stopped(shared, &shoot).await? } else { false };
+    let env = Env {
+        now,
+        chance: shared.chance,
+        settings: &shared.settings,
+        faults: &shared.faults,
+        seeds: &seeds,
+        usage: &shared.usage,
+        profile: profile.as_ref(),
+        project: &project,
+        credentials: credentials.as_deref(),
+        address: &address,
+        has_room: has_room && !stopped,
+    };
+    let writes = life.decide(&shoot, kept, &env);
+    for write in &writes {
+        execute::execute(shared, &shoot, kept, write).await?;
+    }
+    Ok(!writes.is_empty())
+}
+
+/// The Seed has reconciliations switched off: nothing begins there.
+async fn is_stopped<P: Port>(shared: &Shared<P>, shoot: &Value) -> Result<bool, Status> {
+    let seed = shared.port.get(SEEDS, "", text(shoot, "spec.seedName")).await?;
+    Ok(seed.is_some_and(|seed| scheduler::is_stopped(&seed)))
+}
+
+async fn profile<P: Port>(port: &P, shoot: &Value) -> Result<Option<Profile>, Status> {
+    let called = profile_name(shoot);
+    if text(shoot, "spec.cloudProfile.kind") == "NamespacedCloudProfile" {
+        let found = port.get(OWN_PROFILES, namespace(shoot), called).await?;
+        return Ok(found.map(|found| Profile {
+            root: text(&found, "spec.parent.name").to_owned(),
+            spec: at(&found, "status.cloudProfileSpec").clone(),
+        }));
+    }
+    let found = port.get(PROFILES, "", called).await?;
+    Ok(found.map(|found| Profile { root: called.to_owned(), spec: found["spec"].clone() }))
+}
+
+async fn project<P: Port>(port: &P, shoot: &Value) -> Result<String, Status> {
+    let id = text(shoot, "status.technicalID");
+    // `shoot--<project>--<name>`, once it is known.
+    if let Some(project) = id.strip_prefix("shoot--").and_then(|rest| rest.split("--").next()) {
+        return Ok(project.to_owned());
+    }
+    let projects = port.list(PROJECTS, "").await?;
+    let found = projects.iter().find(|one| text(one, "spec.namespace") == namespace(shoot));
+    Ok(found.map_or_else(|| namespace(shoot).trim_start_matches("garden-").to_owned(), |one| name(one).to_owned()))
+}
+
+/// Keys without which a cloud knows nobody.
+const KEYS: [(&str, &[&str]); 5] = [
+    ("aws", &["accessKeyID", "secretAccessKey"]),
+    ("azure", &["clientID", "clientSecret", "subscriptionID", "tenantID"]),
+    ("gcp", &["serviceaccount.json"]),
+    ("openstack", &["domainName", "tenantName"]),
+    ("alicloud", &["accessKeyID", "accessKeySecret"]),
+];
+
+/// Why the credentials do not work, if they do not (F13).
+async fn credentials<P: Port>(port: &P, shoot: &Value) -> Result<Option<String>, Status> {
+    let binding = text(shoot, "spec.credentialsBindingName");
+    if binding.is_empty() {
+        return Ok(None);
+    }
+    let Some(binding) = port.get(BINDINGS, namespace(shoot), binding).await? else {
+        return Ok(Some("the credentials binding is gone".to_owned()));
+    };
+    if text(&binding, "credentialsRef.kind") != "Secret" {
+        return Ok(None);
+    }
+    let (place, called) = (text(&binding, "credentialsRef.namespace"), text(&binding, "credentialsRef.name"));
+    let secret = port.get(SECRETS, place, called).await?.unwrap_or_default();
+    let wanted = KEYS
+        .iter()
+        .find(|(provider, _)| *provider == text(shoot, "spec.provider.type"))
+        .map_or(&[][..], |(_, keys)| keys);
+    let missing = wanted.iter().find(|key| at(&secret, "data").get(**key).is_none());
+    Ok(missing.map(|key| format!("the provider does not know us: {key} is missing in the credentials")))
+}

@@ -1,0 +1,285 @@
+//! Starting a garden: with an API of its own, or as the driver of a real one.
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use super::{
+    chance::Chance,
+    clock::{Clock, Pace},
+    endpoints::{CertificateTime, Endpoints},
+    engine::{
+        faults::{Aimed, Faults},
+        life::Settings,
+        port::{self, Port, Remote, SHOOTS},
+        runtime::{self, Shared},
+    },
+    journal::Journal,
+    kinds,
+    kubeconfig::Issuer,
+    landscape,
+    problems::CORE,
+    scheduler::Usage,
+    value::text,
+};
+use crate::kube::{
+    cluster::Cluster,
+    server::{self, Door, Server, ServerError},
+    status::Status,
+};
+
+/// The logical cluster the garden is.
+pub(super) const CLUSTER: &str = "garden";
+
+/// How a garden is run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where everything is kept; in memory only if nowhere.
+    pub data: Option<PathBuf>,
+    /// Where its API listens; a free port of this machine unless told otherwise.
+    pub listen: SocketAddr,
+    /// How time passes.
+    pub pace: Pace,
+    /// All chance comes from this.
+    pub seed: u64,
+    /// How the landscape is run.
+    pub settings: Settings,
+    /// Whether to write the landscape's objects.
+    pub landscape: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            data: None,
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            // A creation of eight minutes takes under a second.
+            pace: Pace::Scale(600.0),
+            seed: 1,
+            settings: Settings::default(),
+            landscape: true,
+        }
+    }
+}
+
+/// Why a garden does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Its API does not.
+    #[error("the garden's API does not start")]
+    Server(#[from] ServerError),
+    /// The landscape was refused.
+    #[error("the landscape was refused")]
+    Landscape(#[from] Status),
+    /// The journal cannot be written.
+    #[error("the journal cannot be written")]
+    Journal(#[from] std::io::Error),
+    /// The kubeconfig of the real garden is of no use.
+    #[error("the kubeconfig is of no use: {0}")]
+    Kubeconfig(String),
+}
+
+/// What both ways to run have in common.
+#[derive(Debug)]
+struct Playing {
+    clock: Clock,
+    faults: Faults,
+    journal: Journal,
+    endpoints: Endpoints,
+    bell: Arc<tokio::sync::Notify>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Playing {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The later of real time and the last time anybody wrote down: a garden that goes on from its data does
+/// not go back in time, however fast its clock ran.
+async fn resume_at<P: Port>(port: &P) -> Result<Timestamp, Status> {
+    let shoots = port.list(SHOOTS, "").await?;
+    let times = shoots.iter().filter_map(|shoot| text(shoot, "status.lastOperation.lastUpdateTime").parse().ok());
+    Ok(times.fold(crate::clock::now(), Timestamp::max))
+}
+
+fn play<P: Port>(shared: Shared<P>) -> Playing {
+    Playing {
+        clock: shared.clock.clone(),
+        faults: shared.faults.clone(),
+        journal: shared.journal.clone(),
+        endpoints: shared.endpoints.clone(),
+        bell: shared.bell.clone(),
+        task: tokio::spawn(runtime::run(shared)),
+    }
+}
+
+/// Everything a garden can be told while it runs, in either way.
+macro_rules! told {
+    () => {
+        /// Simulated time: advance it, set its pace.
+        pub fn clock(&self) -> &Clock {
+            &self.playing.clock
+        }
+
+        /// What happened.
+        pub fn journal(&self) -> &Journal {
+            &self.playing.journal
+        }
+
+        /// Switches a fault on.
+        pub fn inject(&self, fault: Aimed) {
+            let more = serde_json::to_value(&fault).unwrap_or_default();
+            self.playing.journal.record(self.playing.clock.now(), "fault", &fault.shoot, more);
+            self.playing.faults.inject(fault);
+            self.playing.bell.notify_one();
+        }
+
+        /// Switches all faults off that strike this Shoot (`namespace/name`), or all there are.
+        pub fn clear_faults(&self, shoot: &str) {
+            self.playing.faults.clear(shoot);
+            self.playing.bell.notify_one();
+        }
+
+        /// The doors of Shoots.
+        pub fn endpoints(&self) -> &Endpoints {
+            &self.playing.endpoints
+        }
+    };
+}
+
+/// A garden with an API of its own.
+#[derive(Debug)]
+pub struct Garden {
+    server: Server,
+    cluster: Cluster,
+    door: Option<Door>,
+    playing: Playing,
+}
+
+impl Garden {
+    /// Starts one on a server of its own, and opens its port.
+    pub async fn start(options: Options) -> Result<Self, Error> {
+        let settings = server::Settings { folder: options.data.clone(), ..server::Settings::default() };
+        let server = Server::start(settings).await?;
+        let door = server.listen(options.listen).await?;
+        let mut garden = Self::on(server, options).await?;
+        garden.door = Some(door);
+        Ok(garden)
+    }
+
+    /// Starts one on a server that is there, as its cluster `garden`.
+    pub async fn on(server: Server, options: Options) -> Result<Self, Error> {
+        let cluster = server.add_cluster(CLUSTER).await?;
+        let usage = Usage::default();
+        let chance = Chance::new(options.seed);
+        let clock = Clock::at(crate::clock::now(), options.pace);
+        let shared = kinds::Shared { clock: clock.clone(), issuer: Issuer::default(), usage: usage.clone(), chance };
+        for kind in kinds::kinds(&shared) {
+            cluster.register(kind);
+        }
+        clock.advance_to(resume_at(&cluster).await?);
+        if options.landscape {
+            port::seed(&cluster, landscape::objects()).await?;
+        }
+        let journal = match &options.data {
+            Some(folder) => Journal::at(&folder.join("garden.journal"))?,
+            None => Journal::default(),
+        };
+        let endpoints = Endpoints::new(server.clone(), CertificateTime::Simulated(clock.clone()));
+        let playing = play(Shared {
+            port: cluster.clone(),
+            clock,
+            chance,
+            settings: Arc::new(options.settings),
+            faults: Faults::default(),
+            usage,
+            endpoints,
+            journal,
+            bell: Arc::default(),
+        });
+        Ok(Self { server, cluster, door: None, playing })
+    }
+
+    told!();
+
+    /// The server behind it.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// The cluster it is.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// A client in this process, for its administrator.
+    pub fn client(&self) -> Result<kube::Client, Error> {
+        Ok(self.server.client(CLUSTER)?)
+    }
+
+    /// A kubeconfig for its administrator; none if it listens nowhere.
+    pub fn kubeconfig(&self) -> Option<String> {
+        self.door.as_ref().map(|door| self.server.kubeconfig(CLUSTER, door.address()))
+    }
+
+    /// All Shoots, as they are stored.
+    pub fn shoots(&self) -> Vec<Value> {
+        self.cluster.list(CORE, "shoots", "")
+    }
+}
+
+/// The engine at work on a real garden.
+#[derive(Debug)]
+pub struct Driver {
+    playing: Playing,
+}
+
+impl Driver {
+    /// Connects to a real kube-apiserver with a Gardener API server behind it, by a kubeconfig.
+    pub async fn start(kubeconfig: &str, options: Options) -> Result<Self, Error> {
+        let wrong = |error: &dyn std::error::Error| Error::Kubeconfig(error.to_string());
+        let config = kube::config::Kubeconfig::from_yaml(kubeconfig).map_err(|error| wrong(&error))?;
+        let config = kube::Config::from_custom_kubeconfig(config, &kube::config::KubeConfigOptions::default())
+            .await
+            .map_err(|error| wrong(&error))?;
+        let client = kube::Client::try_from(config).map_err(|error| wrong(&error))?;
+        Self::with(client, options).await
+    }
+
+    /// The same with a client that is there.
+    pub async fn with(client: kube::Client, options: Options) -> Result<Self, Error> {
+        let port = Remote(client);
+        if options.landscape {
+            port::seed(&port, landscape::objects()).await?;
+        }
+        // The Shoots' own APIs are embedded in either way.
+        let settings = server::Settings { folder: options.data.clone(), ..server::Settings::default() };
+        let server = Server::start(settings).await?;
+        let clock = Clock::at(resume_at(&port).await?, options.pace);
+        let journal = match &options.data {
+            Some(folder) => Journal::at(&folder.join("garden.journal"))?,
+            None => Journal::default(),
+        };
+        let playing = play(Shared {
+            port,
+            clock,
+            chance: Chance::new(options.seed),
+            settings: Arc::new(options.settings),
+            faults: Faults::default(),
+            usage: Usage::default(),
+            endpoints: Endpoints::new(server, CertificateTime::Real),
+            journal,
+            bell: Arc::default(),
+        });
+        Ok(Self { playing })
+    }
+
+    told!();
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! Whole gardens: a Shoot's life as a client sees it, in either way to run.
+
+use std::time::Duration;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::garden::{
+    engine::invariants::judge,
+    value::{has, is_true, name, number, set},
+};
+
+fn shoot(called: &str) -> Value {
+    json!({
+        "apiVersion": format!("{CORE}/v1beta1"), "kind": "Shoot",
+        "metadata": {"name": called, "namespace": "garden-dev"},
+        "spec": {
+            "cloudProfile": {"kind": "CloudProfile", "name": "aws"}, "credentialsBindingName": "aws", "region": "eu-central-1",
+            "provider": {"type": "aws", "workers": [{
+                "name": "pool", "machine": {"type": "m6i.large"}, "minimum": 1, "maximum": 3,
+                "volume": {"type": "gp3", "size": "50Gi"}, "zones": ["eu-central-1a"]}]},
+            "kubernetes": {"version": "1.34"}, "networking": {"type": "calico", "nodes": "10.250.0.0/16"},
+        },
+    })
+}
+
+/// Waits in real time, for what happens in simulated time a hundred times faster.
+async fn until<P: Port>(port: &P, called: &str, done: impl Fn(&Value) -> bool) -> Value {
+    for _ in 0..600 {
+        let found = port.get(SHOOTS, "garden-dev", called).await.expect("read").unwrap_or_default();
+        if done(&found) {
+            return found;
+        }
+        crate::clock::sleep(Duration::from_millis(10)).await;
+    }
+    let found = port.get(SHOOTS, "garden-dev", called).await.expect("read").unwrap_or_default();
+    panic!("never: {found:#}");
+}
+
+fn succeeded(shoot: &Value) -> bool {
+    text(shoot, "status.lastOperation.state") == "Succeeded"
+        && number(shoot, "status.observedGeneration") == number(shoot, "metadata.generation")
+}
+
+async fn request(client: &kube::Client, called: &str, seconds: i64) -> Result<Value, kube::Error> {
+    let body = json!({"spec": {"expirationSeconds": seconds}});
+    let path = format!("/apis/{CORE}/v1beta1/namespaces/garden-dev/shoots/{called}/adminkubeconfig");
+    let request = http::Request::post(path)
+        .header("content-type", "application/json")
+        .body(body.to_string().into_bytes())
+        .expect("request");
+    client.request::<Value>(request).await
+}
+
+async fn client_of(answer: &Value) -> kube::Client {
+    let yaml = String::from_utf8(STANDARD.decode(text(answer, "status.kubeconfig")).expect("base64")).expect("text");
+    let config = kube::config::Kubeconfig::from_yaml(&yaml).expect("kubeconfig");
+    let config = kube::Config::from_custom_kubeconfig(config, &kube::config::KubeConfigOptions::default())
+        .await
+        .expect("config");
+    kube::Client::try_from(config).expect("client")
+}
+
+async fn namespaces(client: &kube::Client) -> Result<usize, u16> {
+    match Api::<Namespace>::all(client.clone()).list(&ListParams::default()).await {
+        Ok(list) => Ok(list.items.len()),
+        Err(kube::Error::Api(status)) => Err(status.code),
+        Err(_) => Err(0),
+    }
+}
+
+#[tokio::test]
+async fn a_shoot_is_created_used_put_to_sleep_and_deleted() {
+    let garden = Garden::start(Options::default()).await.expect("garden");
+    let (cluster, client) = (garden.cluster().clone(), garden.client().expect("client"));
+    let remote = Remote(client.clone());
+    remote.create(SHOOTS, shoot("shop")).await.expect("created");
+    let created = until(&cluster, "shop", succeeded).await;
+    assert_eq!(text(&created, "status.lastOperation.type"), "Create");
+    assert_eq!(text(&created, "spec.dns.domain"), "shop.dev.shoots.example");
+
+    garden.clock().set_pace(Pace::Manual);
+    let answer = request(&client, "shop", 600).await.expect("kubeconfig");
+    let other = client_of(&answer).await;
+    assert!(namespaces(&other).await.is_ok_and(|count| count >= 4), "the Shoot's own API answers");
+    garden.clock().advance(SignedDuration::from_mins(9));
+    assert!(namespaces(&other).await.is_ok());
+    garden.clock().advance(SignedDuration::from_mins(2));
+    assert_eq!(namespaces(&other).await, Err(401), "after its expiry it is refused, on a live connection too");
+    assert!(matches!(request(&client, "shop", 300).await, Err(kube::Error::Api(status)) if status.code == 422));
+    assert!(matches!(request(&client, "none", 600).await, Err(kube::Error::Api(status)) if status.code == 404));
+
+    let fresh = client_of(&request(&client, "shop", 3600).await.expect("kubeconfig")).await;
+    garden.clock().set_pace(Pace::Scale(600.0));
+    remote
+        .patch(SHOOTS, "garden-dev", "shop", "", json!({"spec": {"hibernation": {"enabled": true}}}))
+        .await
+        .expect("asleep");
+    until(&cluster, "shop", |shoot| succeeded(shoot) && is_true(shoot, "status.hibernated")).await;
+    assert_eq!(namespaces(&fresh).await, Err(0), "nobody answers at a sleeping cluster's address");
+
+    let api = remote_shoots(&client);
+    let refused = api.delete("shop", &DeleteParams::default()).await.expect_err("refused");
+    assert!(
+        refused.to_string().contains("must have a \"confirmation.gardener.cloud/deletion\" annotation to delete"),
+        "{refused}"
+    );
+    let confirm = json!({"metadata": {"annotations": {"confirmation.gardener.cloud/deletion": "true"}}});
+    api.patch("shop", &PatchParams::default(), &Patch::Merge(confirm)).await.expect("confirmed");
+    api.delete("shop", &DeleteParams::default()).await.expect("deleted");
+    until(&cluster, "shop", Value::is_null).await;
+    assert!(cluster.get(CORE, "internalsecrets", "garden-dev", "shop.ca-client").is_none(), "nothing is left behind");
+    assert!(cluster.get(CORE, "shootstates", "garden-dev", "shop").is_none());
+}
+
+fn remote_shoots(client: &kube::Client) -> Api<kube::api::DynamicObject> {
+    let kind = kube::core::GroupVersionKind::gvk(CORE, "v1beta1", "Shoot");
+    Api::namespaced_with(client.clone(), "garden-dev", &kube::core::ApiResource::from_gvk_with_plural(&kind, "shoots"))
+}
+
+#[tokio::test]
+async fn certificates_of_another_shoot_are_refused() {
+    let garden = Garden::start(Options::default()).await.expect("garden");
+    let (cluster, client) = (garden.cluster().clone(), garden.client().expect("client"));
+    for called in ["one", "two"] {
+        Cluster::create(&cluster, shoot(called)).await.expect("created");
+    }
+    let mut answers = Vec::new();
+    for called in ["one", "two"] {
+        until(&cluster, called, succeeded).await;
+        answers.push(request(&client, called, 86_400).await.expect("kubeconfig"));
+    }
+    let yaml = |answer: &Value| {
+        String::from_utf8(STANDARD.decode(text(answer, "status.kubeconfig")).expect("base64")).expect("text")
+    };
+    let mut mixed: Value = serde_saphyr::from_str(&yaml(&answers[0])).expect("yaml");
+    let other: Value = serde_saphyr::from_str(&yaml(&answers[1])).expect("yaml");
+    mixed["users"][0]["user"] = other["users"][0]["user"].clone();
+    let mixed = json!({"status": {"kubeconfig": STANDARD.encode(mixed.to_string())}});
+    assert_eq!(namespaces(&client_of(&mixed).await).await, Err(401));
+    assert!(namespaces(&client_of(&answers[1]).await).await.is_ok());
+}
+
+#[tokio::test]
+async fn the_driver_plays_the_same_life_over_an_api() {
+    // The other garden's own engine stands still: its clock does.
+    let garden = Garden::start(Options { pace: Pace::Manual, ..Options::default() }).await.expect("garden");
+    garden.inject(serde_json::from_value(json!({"fault": "unschedulable"})).expect("fault"));
+    let client = garden.client().expect("client");
+    garden.playing.task.abort();
+    let driver = Driver::with(client.clone(), Options::default()).await.expect("driver");
+    let remote = Remote(client.clone());
+    remote.create(SHOOTS, shoot("shop")).await.expect("created");
+    let created = until(&remote, "shop", succeeded).await;
+    assert!(has(&created, "status.clusterIdentity"));
+    assert!(driver.journal().since(0).len() > 10);
+    let mut wanted = created.clone();
+    set(&mut wanted, "spec.purpose", "production");
+    remote.patch(SHOOTS, "garden-dev", "shop", "", json!({"spec": {"purpose": "production"}})).await.expect("patched");
+    until(&remote, "shop", |shoot| succeeded(shoot) && text(shoot, "status.lastOperation.type") == "Reconcile").await;
+}
+
+#[tokio::test]
+async fn a_garden_goes_on_from_its_data() {
+    let folder = tempfile::tempdir().expect("folder");
+    let options = || Options { data: Some(folder.path().to_owned()), ..Options::default() };
+    let address;
+    {
+        let garden = Garden::start(options()).await.expect("garden");
+        Cluster::create(garden.cluster(), shoot("shop")).await.expect("created");
+        Cluster::create(garden.cluster(), shoot("late")).await.expect("created");
+        let created = until(garden.cluster(), "shop", succeeded).await;
+        address = text(&created, "status.advertisedAddresses.0.url").to_owned();
+    }
+    let garden = Garden::start(options()).await.expect("garden");
+    until(garden.cluster(), "late", succeeded).await;
+    let kept = until(garden.cluster(), "shop", succeeded).await;
+    assert_eq!(text(&kept, "status.advertisedAddresses.0.url"), address, "kubeconfigs of before still lead there");
+    let client = client_of(&request(&garden.client().expect("client"), "shop", 3600).await.expect("kubeconfig")).await;
+    assert!(namespaces(&client).await.is_ok());
+}
+
+#[tokio::test]
+async fn histories_keep_the_promises_and_depend_on_the_seed_alone() {
+    let mut histories = Vec::new();
+    for _ in 0..2 {
+        let garden = Garden::start(Options { seed: 42, ..Options::default() }).await.expect("garden");
+        let mut watch = garden.cluster().watch(CORE, "shoots", None).expect("watch");
+        let mut wanted = shoot("shop");
+        crate::garden::value::annotate(&mut wanted, "sim.slipway/fail", "etcd=ERR_RETRYABLE_INFRA_DEPENDENCIES");
+        crate::garden::value::annotate(&mut wanted, "sim.slipway/fail-times", "1");
+        Cluster::create(garden.cluster(), wanted).await.expect("created");
+        let mut history = Vec::new();
+        while !history.last().is_some_and(succeeded) {
+            history.push(watch.next().await.expect("open").expect("in time").object.value());
+        }
+        assert_eq!(judge(&history), []);
+        assert_eq!(name(&history[0]), "shop");
+        let mut states: Vec<String> = history
+            .iter()
+            .map(|one| {
+                format!("{} {}", text(one, "status.lastOperation.type"), text(one, "status.lastOperation.state"))
+            })
+            .collect();
+        states.dedup();
+        histories.push(states);
+    }
+    assert_eq!(histories[0], histories[1]);
+    assert!(histories[0].iter().any(|state| state == "Create Error"), "{:?}", histories[0]);
+}
