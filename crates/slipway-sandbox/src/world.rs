@@ -3,8 +3,10 @@
 //! The server is the one of production, with SQLite in the data folder; the outside systems are
 //! simulators, reached over real HTTP. Nothing below knows that it is in a sandbox. Everything that
 //! must outlive a `kill -9` is in the data folder: the database, the key it is encrypted with, the
-//! token. The simulators forget; a step that finds its work gone does it again or passes over it.
+//! token, and every object of every cluster. The other simulators forget; a step that finds its work
+//! gone does it again or passes over it.
 
+mod clusters;
 mod folder;
 
 use std::{
@@ -18,7 +20,10 @@ use slipway_sim::{Listening, Systems};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use folder::Folder;
+
+pub use clusters::{CONTROL_PLANE, Clusters, ClustersError, GARDEN};
 pub use folder::FolderError;
+pub use slipway_sim::garden::Pace;
 
 /// What to start.
 #[derive(Debug, Clone)]
@@ -27,6 +32,10 @@ pub struct Options {
     pub data_dir: PathBuf,
     /// Where the API listens.
     pub listen: SocketAddr,
+    /// How fast time passes in the garden.
+    pub pace: Pace,
+    /// All chance of the garden comes from this.
+    pub seed: u64,
     /// Environment variables; they go over the settings made here, so that everything can be tried
     /// with other figures.
     pub environment: Vec<(String, String)>,
@@ -41,6 +50,9 @@ pub enum UpError {
     /// A simulator cannot listen.
     #[error("the simulators cannot listen on this machine: {0}")]
     Simulator(#[source] io::Error),
+    /// The clusters do not start.
+    #[error("{}", told(.0))]
+    Clusters(#[from] ClustersError),
     /// A setting from the environment is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -55,14 +67,26 @@ impl UpError {
         match self {
             Self::Config(_) => true,
             Self::Server(error) => error.is_configuration(),
-            Self::Folder(_) | Self::Simulator(_) => false,
+            Self::Folder(_) | Self::Simulator(_) | Self::Clusters(_) => false,
         }
     }
+}
+
+/// A sentence with its reasons.
+fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(reason) = source {
+        text = format!("{text}: {reason}");
+        source = reason.source();
+    }
+    text
 }
 
 /// The running landscape.
 pub struct World {
     server: Server,
+    clusters: Clusters,
     folder: Folder,
     systems: Systems,
     listening: Vec<(&'static str, Listening)>,
@@ -72,15 +96,16 @@ pub struct World {
 /// begins between the two.
 pub struct Plan {
     settings: Settings,
+    clusters: Clusters,
     folder: Folder,
     systems: Systems,
     listening: Vec<(&'static str, Listening)>,
 }
 
 impl Plan {
-    /// Takes the data folder, makes what is missing in it, and starts the simulators.
+    /// Takes the data folder, makes what is missing in it, and starts the simulators and the clusters.
     pub async fn make(options: Options) -> Result<Self, UpError> {
-        let Options { data_dir, listen, environment } = options;
+        let Options { data_dir, listen, pace, seed, environment } = options;
         let folder = Folder::take(&data_dir)?;
         let systems = Systems::default();
         let listening = systems.listen().await.map_err(UpError::Simulator)?;
@@ -94,7 +119,8 @@ impl Plan {
         sources.environment.extend(environment.into_iter().filter(|(name, _)| name != "SLIPWAY_LISTEN"));
         sources.flags.push(("listen".to_owned(), listen.to_string()));
         let settings = config::load(&sources)?;
-        Ok(Self { settings, folder, systems, listening })
+        let clusters = Clusters::start(folder.path(), listen.ip(), pace, seed).await?;
+        Ok(Self { settings, clusters, folder, systems, listening })
     }
 
     /// The settings.
@@ -104,10 +130,10 @@ impl Plan {
 
     /// Starts the server.
     pub async fn start(self) -> Result<World, UpError> {
-        let Self { settings, folder, systems, listening } = self;
+        let Self { settings, clusters, folder, systems, listening } = self;
         let server = Server::start(settings).await?;
         tokio::spawn(pass_on(systems.hello.reads(), server.news()));
-        Ok(World { server, folder, systems, listening })
+        Ok(World { server, clusters, folder, systems, listening })
     }
 }
 
@@ -148,6 +174,11 @@ impl World {
     /// The simulated systems: name and address.
     pub fn simulators(&self) -> impl Iterator<Item = (&'static str, String)> {
         self.listening.iter().map(|(name, socket)| (*name, socket.url()))
+    }
+
+    /// The clusters.
+    pub fn clusters(&self) -> &Clusters {
+        &self.clusters
     }
 
     /// The state of the simulated systems.

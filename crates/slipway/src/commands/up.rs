@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
-use slipway_sandbox::world::{Options, Plan, UpError, World};
+use slipway_sandbox::world::{CONTROL_PLANE, GARDEN, Options, Pace, Plan, UpError, World};
 use slipway_server::{Signals, log};
 
 use super::environment;
@@ -11,8 +11,8 @@ use crate::failure::{EXIT_CODES, Failure};
 
 /// Start the whole landscape on this machine, with simulated outside systems.
 ///
-/// Everything is kept in the data folder: the database, the key it is encrypted with, and the token
-/// of the API. Stop it with Ctrl-C, or kill it: the next start goes on where it was. Settings can be
+/// Everything is kept in the data folder: the database, the key it is encrypted with, the token of the
+/// API, the objects of the clusters and the kubeconfigs for them. Stop it with Ctrl-C, or kill it: the next start goes on where it was. Settings can be
 /// changed by SLIPWAY_ variables, as for `slipway serve`.
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]
@@ -23,12 +23,33 @@ pub(super) struct Up {
     /// Where the API listens; port 0 takes any free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
+    /// How many times faster time passes in the garden; a cluster takes eight minutes of it
+    ///
+    /// The kubeconfigs that the garden hands out expire by the same time.
+    #[arg(long, value_name = "FACTOR", default_value = "60", value_parser = factor)]
+    time_scale: f64,
+    /// All chance of the garden comes from this number
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if (0.001..=100_000.0).contains(&factor) => Ok(factor),
+        _ => Err("it must be a number from 0.001 to 100000".to_owned()),
+    }
 }
 
 impl Up {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let mut signals = Signals::catch().map_err(Failure::failed)?;
-        let options = Options { data_dir: self.data_dir, listen: self.listen, environment: environment() };
+        let options = Options {
+            data_dir: self.data_dir,
+            listen: self.listen,
+            pace: Pace::Scale(self.time_scale),
+            seed: self.seed,
+            environment: environment(),
+        };
         let plan = Plan::make(options).await.map_err(failure)?;
         log::start(&plan.settings().log);
         let world = plan.start().await.map_err(failure)?;
@@ -63,6 +84,13 @@ fn tell(world: &World) {
     for (name, url) in world.simulators() {
         println!("simulator {name}: {url}");
     }
+    for (cluster, path) in world.clusters().kubeconfigs() {
+        println!("kubeconfig {cluster}: {}", path.display());
+    }
+    let kubeconfig = |name| {
+        let found = world.clusters().kubeconfigs().iter().find(|(cluster, _)| *cluster == name);
+        found.map(|(_, path)| path.display().to_string()).unwrap_or_default()
+    };
     // As it was called, so that the commands can be pasted.
     let slipway = std::env::args().next().unwrap_or_else(|| "slipway".to_owned());
     eprintln!(
@@ -74,8 +102,13 @@ fn tell(world: &World) {
          {slipway} operations show ID        # each step, and what it waits for\n  \
          {slipway} operations records ID     # every attempt, wait and call\n  \
          {slipway} operations retry-now ID --by me --why 'I cannot wait'\n\n\
+         The control plane and the garden, with kubectl:\n\n  \
+         kubectl --kubeconfig '{}' get namespaces\n  \
+         kubectl --kubeconfig '{}' get cloudprofiles,seeds\n\n\
          Ctrl-C stops it; the data stays in {}.",
         token_file.display(),
+        kubeconfig(CONTROL_PLANE),
+        kubeconfig(GARDEN),
         folder.display(),
     );
 }
