@@ -21,7 +21,7 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use folder::Folder;
 
-pub use clusters::{CONTROL_PLANE, Clusters, ClustersError, GARDEN};
+pub use clusters::{CONTROL_PLANE, Clusters, ClustersError, GARDEN, Open};
 pub use folder::FolderError;
 pub use slipway_sim::garden::Pace;
 

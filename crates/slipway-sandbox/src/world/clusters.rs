@@ -1,15 +1,17 @@
 //! The clusters of the landscape: the control plane `kcp`, and a garden whose Shoots have clusters of
 //! their own, all on one embedded Kubernetes API.
 //!
-//! Its port is any free one on the first start and the same one ever after, so that a kubeconfig that
-//! somebody copied goes on working; only if somebody else has taken it meanwhile is it another, and
-//! the files are written anew at every start.
+//! Each has a port of its own, because `kubectl --raw` knows no path before the server's. It is any free
+//! one on the first start and the same one ever after, so that a kubeconfig that somebody copied goes
+//! on working; only if somebody else has taken it meanwhile is it another, and the files are written
+//! anew at every start.
 
 use std::{
     fs, io,
     net::{IpAddr, SocketAddr},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use slipway_sim::{
@@ -44,9 +46,24 @@ pub enum ClustersError {
 /// The running clusters.
 pub struct Clusters {
     server: Server,
-    door: Door,
     garden: Garden,
-    kubeconfigs: Vec<(&'static str, PathBuf)>,
+    open: Vec<Open>,
+}
+
+/// A cluster that can be reached.
+pub struct Open {
+    /// Its name.
+    pub cluster: &'static str,
+    /// The file with its administrator's kubeconfig.
+    pub kubeconfig: PathBuf,
+    door: Door,
+}
+
+impl Open {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.door.address()
+    }
 }
 
 impl Clusters {
@@ -59,24 +76,19 @@ impl Clusters {
         server.add_cluster(CONTROL_PLANE).await?;
         let options = garden::Options { data: Some(kept.clone()), pace, seed, ..garden::Options::default() };
         let garden = Garden::on(server.clone(), options).await?;
-        let door = open(&server, host, &kept.join("port")).await?;
-        let mut kubeconfigs = Vec::new();
+        let mut open = Vec::new();
         for cluster in [CONTROL_PLANE, GARDEN] {
-            let path = folder.join(format!("kubeconfig-{cluster}.yaml"));
-            write(&path, &server.kubeconfig(cluster, door.address()))?;
-            kubeconfigs.push((cluster, path));
+            let door = expose(&server, cluster, host, &kept.join(format!("port-{cluster}"))).await?;
+            let kubeconfig = folder.join(format!("kubeconfig-{cluster}.yaml"));
+            write(&kubeconfig, &server.admin_kubeconfig(cluster, &format!("https://{}", door.address())))?;
+            open.push(Open { cluster, kubeconfig, door });
         }
-        Ok(Self { server, door, garden, kubeconfigs })
+        Ok(Self { server, garden, open })
     }
 
-    /// Where all of them listen.
-    pub fn address(&self) -> SocketAddr {
-        self.door.address()
-    }
-
-    /// Name of a cluster and the file with its administrator's kubeconfig.
-    pub fn kubeconfigs(&self) -> &[(&'static str, PathBuf)] {
-        &self.kubeconfigs
+    /// Those that can be reached.
+    pub fn open(&self) -> &[Open] {
+        &self.open
     }
 
     /// The embedded Kubernetes API.
@@ -90,15 +102,21 @@ impl Clusters {
     }
 }
 
-async fn open(server: &Server, host: IpAddr, remembered: &Path) -> Result<Door, ClustersError> {
+/// Certificates are made anew at every start.
+const LIFE: Duration = Duration::from_secs(365 * 86_400);
+
+async fn expose(server: &Server, cluster: &str, host: IpAddr, remembered: &Path) -> Result<Door, ClustersError> {
+    let names = [host.to_string(), "localhost".to_owned(), "127.0.0.1".to_owned()];
+    let certificate = server.sign_server(&names, LIFE)?;
+    let at = |port| server.expose(cluster, &certificate, server.ca(), SocketAddr::new(host, port));
     let before = fs::read_to_string(remembered).ok().and_then(|text| text.trim().parse::<u16>().ok());
-    let mut door = None;
-    if let Some(port) = before {
-        door = server.listen(SocketAddr::new(host, port)).await.ok();
-    }
-    let door = match door {
+    let kept = match before {
+        Some(port) => at(port).await.ok(),
+        None => None,
+    };
+    let door = match kept {
         Some(door) => door,
-        None => server.listen(SocketAddr::new(host, 0)).await?,
+        None => at(0).await?,
     };
     write(remembered, &format!("{}\n", door.address().port()))?;
     Ok(door)

@@ -84,12 +84,12 @@ fn tell(world: &World) {
     for (name, url) in world.simulators() {
         println!("simulator {name}: {url}");
     }
-    for (cluster, path) in world.clusters().kubeconfigs() {
-        println!("kubeconfig {cluster}: {}", path.display());
+    for open in world.clusters().open() {
+        println!("kubeconfig {}: {}", open.cluster, open.kubeconfig.display());
     }
     let kubeconfig = |name| {
-        let found = world.clusters().kubeconfigs().iter().find(|(cluster, _)| *cluster == name);
-        found.map(|(_, path)| path.display().to_string()).unwrap_or_default()
+        let found = world.clusters().open().iter().find(|open| open.cluster == name);
+        found.map(|open| open.kubeconfig.display().to_string()).unwrap_or_default()
     };
     // As it was called, so that the commands can be pasted.
     let slipway = std::env::args().next().unwrap_or_else(|| "slipway".to_owned());
