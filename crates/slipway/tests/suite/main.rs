@@ -4,6 +4,7 @@
 mod bad_starts;
 mod cli;
 mod cluster;
+mod clusters;
 mod crash;
 mod database_away;
 mod disk_full;
