@@ -90,7 +90,7 @@ async fn many_programs_may_start_at_once() {
         for opened in futures_of(opening).await {
             beds.push(opened.expect("opens"));
         }
-        assert_eq!(place.count("SELECT count(*) FROM schema_migrations").await, 1);
+        assert_eq!(place.count("SELECT count(*) - max(version) FROM schema_migrations").await, 0, "each once");
     }
 }
 
@@ -119,7 +119,7 @@ async fn a_newer_schema_is_refused_and_left_alone() {
         place.run("INSERT INTO schema_migrations (version, name, applied_at) VALUES (7, '0007_future', 0)").await;
         assert_eq!(
             place.refuses(&[("k2", 'b')], "k2").await,
-            "the database schema is version 7 but this program knows only up to 1; start the newer program or restore \
+            "the database schema is version 7 but this program knows only up to 2; start the newer program or restore \
              a backup"
         );
         assert_eq!(place.count("SELECT count(*) FROM key_checks").await, 1, "nothing was written");
