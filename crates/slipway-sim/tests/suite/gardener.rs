@@ -39,6 +39,11 @@ async fn the_gardener_contract_holds_on_a_real_gardener_apiserver() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_gardener_contract_holds_on_the_simulator() {
+    contract::run("gardener", THEMES, EXCEPTIONS, Target::simulator().await).await;
+}
+
 #[test]
 fn every_case_has_a_name_of_its_own_and_there_are_enough() {
     contract::check_table(THEMES, EXCEPTIONS, 60);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use slipway_sim::{
-    garden::landscape,
+    garden::{Garden, Options, landscape},
     kube::{self, kubeconfig::Credentials, pki::Ca},
     real,
 };
@@ -23,7 +23,8 @@ pub(crate) struct Target {
 enum Server {
     Kube(Box<real::Kube>),
     Garden(Box<real::Garden>),
-    Embedded { server: kube::Server, door: kube::Door, _folder: tempfile::TempDir },
+    /// Ours: a logical cluster, and the garden that plays in it.
+    Embedded { cluster: &'static str, server: kube::Server, door: kube::Door, _garden: Option<Garden>, _folder: tempfile::TempDir },
 }
 
 /// The logical cluster the cases run in.
@@ -57,20 +58,18 @@ impl Target {
 
     /// Our own API, on disk and over TLS as in production.
     pub(crate) async fn embedded() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let settings = kube::Settings { folder: Some(folder.path().to_owned()), ..kube::Settings::default() };
-        let server = kube::Server::start(settings).await.expect("a server");
+        let (server, door, folder) = our_server().await;
         server.add_cluster(CLUSTER).await.expect("a cluster");
-        // A port of the cluster's own, as a Shoot has: paths are then those of a real server.
-        let certificate = server.sign_server(&["127.0.0.1".to_owned()], DAY).expect("a certificate");
-        let door = server.expose(CLUSTER, &certificate, server.ca(), ([127, 0, 0, 1], 0).into()).await.expect("a port");
-        let kubectl = real::Binaries::find().map(|found| found.path("kubectl"));
-        Self {
-            name: "embedded".to_owned(),
-            kubectl: kubectl.unwrap_or_else(|_| "kubectl".into()),
-            home: None,
-            server: Server::Embedded { server, door, _folder: folder },
-        }
+        let server = Server::Embedded { cluster: CLUSTER, server, door, _garden: None, _folder: folder };
+        Self { name: "embedded".to_owned(), kubectl: kubectl(), home: None, server }
+    }
+
+    /// Our own garden, with the landscape that the real one gets too.
+    pub(crate) async fn simulator() -> Self {
+        let (server, door, folder) = our_server().await;
+        let garden = Garden::on(server.clone(), Options::default()).await.expect("a garden");
+        let server = Server::Embedded { cluster: "garden", server, door, _garden: Some(garden), _folder: folder };
+        Self { name: "simulator".to_owned(), kubectl: kubectl(), home: Some("garden-dev".to_owned()), server }
     }
 
     /// The administrator's kubeconfig.
@@ -78,7 +77,7 @@ impl Target {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig().to_owned(),
             Server::Garden(garden) => garden.kubeconfig().to_owned(),
-            Server::Embedded { server, door, .. } => server.admin_kubeconfig(CLUSTER, &door.url()),
+            Server::Embedded { cluster, server, door, .. } => server.admin_kubeconfig(cluster, &door.url()),
         }
     }
 
@@ -87,9 +86,9 @@ impl Target {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_of(name, groups).expect("a certificate"),
             Server::Garden(garden) => garden.front().kubeconfig_of(name, groups).expect("a certificate"),
-            Server::Embedded { server, door, .. } => {
+            Server::Embedded { cluster, server, door, .. } => {
                 let pair = server.sign_client(name, groups, DAY).expect("a certificate");
-                server.kubeconfig_with(CLUSTER, &door.url(), &Credentials::Certificate(&pair))
+                server.kubeconfig_with(cluster, &door.url(), &Credentials::Certificate(&pair))
             }
         }
     }
@@ -99,10 +98,10 @@ impl Target {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_of_stranger().expect("a certificate"),
             Server::Garden(garden) => garden.front().kubeconfig_of_stranger().expect("a certificate"),
-            Server::Embedded { server, door, .. } => {
+            Server::Embedded { cluster, server, door, .. } => {
                 let ca = Ca::new("nobody-knows-it").expect("an authority");
                 let pair = ca.client("stranger", &["system:masters"], DAY).expect("a certificate");
-                server.kubeconfig_with(CLUSTER, &door.url(), &Credentials::Certificate(&pair))
+                server.kubeconfig_with(cluster, &door.url(), &Credentials::Certificate(&pair))
             }
         }
     }
@@ -112,8 +111,8 @@ impl Target {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_with_token(token),
             Server::Garden(garden) => garden.front().kubeconfig_with_token(token),
-            Server::Embedded { server, door, .. } => {
-                server.kubeconfig_with(CLUSTER, &door.url(), &Credentials::Token(token))
+            Server::Embedded { cluster, server, door, .. } => {
+                server.kubeconfig_with(cluster, &door.url(), &Credentials::Token(token))
             }
         }
     }
@@ -123,9 +122,23 @@ impl Target {
         match &self.server {
             Server::Kube(kube) => kube.sign_token(claims),
             Server::Garden(garden) => garden.front().sign_token(claims),
-            Server::Embedded { server, .. } => server.cluster(CLUSTER).expect("the cluster").tokens().sign(claims),
+            Server::Embedded { cluster, server, .. } => server.cluster(cluster).expect("the cluster").tokens().sign(claims),
         }
     }
+}
+
+/// Our server, on disk and over TLS as in production.
+async fn our_server() -> (kube::Server, kube::Door, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = kube::Settings { folder: Some(folder.path().to_owned()), ..kube::Settings::default() };
+    let server = kube::Server::start(settings).await.expect("a server");
+    let door = server.listen(([127, 0, 0, 1], 0).into()).await.expect("a port");
+    (server, door, folder)
+}
+
+/// The one that was built with the real servers, or else the machine's.
+fn kubectl() -> PathBuf {
+    real::Binaries::find().map_or_else(|_| "kubectl".into(), |found| found.path("kubectl"))
 }
 
 /// What the environment says about a real server that did not come: a loud line, or a failure.
