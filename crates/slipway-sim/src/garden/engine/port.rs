@@ -137,20 +137,16 @@ impl Port for Cluster {
             let cluster = cluster.clone();
             async move {
                 let mut watch = watch?;
-                loop {
-                    match watch.next().await? {
-                        Ok(event) => {
-                            let object = event.object.value();
-                            let gone = matches!(event.change, crate::kube::store::Change::Deleted);
-                            let change = if gone { Change::Gone(object) } else { Change::Now(object) };
-                            return Some((vec![change], Some(watch)));
-                        }
-                        Err(_) => {
-                            let all = cluster.list(CORE, "shoots", "").into_iter().map(Change::Now).collect();
-                            return Some((all, Some(watch)));
-                        }
+                let changes = match watch.next().await? {
+                    Ok(event) => {
+                        let object = event.object.value();
+                        let gone = matches!(event.change, crate::kube::store::Change::Deleted);
+                        vec![if gone { Change::Gone(object) } else { Change::Now(object) }]
                     }
-                }
+                    // Too slow: what is there now says as much.
+                    Err(_) => cluster.list(CORE, "shoots", "").into_iter().map(Change::Now).collect(),
+                };
+                Some((changes, Some(watch)))
             }
         });
         stream::iter(present).chain(changes.flat_map(stream::iter))
@@ -244,7 +240,7 @@ impl Port for Remote {
 
     fn shoots(&self) -> impl Stream<Item = Change> + Send + 'static {
         let watch = watcher::watcher(self.api(SHOOTS, ""), watcher::Config::default());
-        let changes = watch.filter_map(async |event| match event {
+        watch.filter_map(async |event| match event {
             Ok(Event::Apply(object) | Event::InitApply(object)) => Some(Change::Now(value(object))),
             Ok(Event::Delete(object)) => Some(Change::Gone(value(object))),
             Ok(Event::Init | Event::InitDone) => None,
@@ -254,8 +250,7 @@ impl Port for Remote {
                 crate::clock::sleep(std::time::Duration::from_millis(500)).await;
                 None
             }
-        });
-        changes
+        })
     }
 }
 

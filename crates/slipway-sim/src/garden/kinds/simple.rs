@@ -13,6 +13,9 @@ use crate::{
     },
 };
 
+/// Path and value of a default.
+type Default = (&'static str, fn() -> Value);
+
 /// A strategy that is data.
 pub(super) struct Simple {
     group: &'static str,
@@ -20,7 +23,7 @@ pub(super) struct Simple {
     /// Path and the sentence when it is missing.
     required: &'static [(&'static str, &'static str)],
     immutable: &'static [&'static str],
-    defaults: &'static [(&'static str, fn() -> Value)],
+    defaults: &'static [Default],
 }
 
 pub(super) const SEED: Simple = Simple {

@@ -42,7 +42,7 @@ fn differences(new: &Value, old: &Value, path: &str) -> Vec<String> {
 
 /// Rules about updates are silent for creates and for Shoots whose deletion has begun: then U1 speaks.
 fn applies(case: &Case<'_>) -> bool {
-    !case.is_create() && !(is_deleting(case.new) && case.spec_changed())
+    !(case.is_create() || is_deleting(case.new) && case.spec_changed())
 }
 
 pub(super) fn u2(case: &Case<'_>, problems: &mut Problems) {

@@ -289,7 +289,7 @@ fn some_codes_fail_at_once_and_wait_for_somebody() {
     assert_eq!(text(&play.shoot, "status.lastErrors.0.codes.0"), "ERR_INFRA_UNAUTHENTICATED");
     let quiet = play.history.len();
     for _ in 0..5 {
-        play.now = play.now + SignedDuration::from_hours(1);
+        play.now += SignedDuration::from_hours(1);
         play.decide();
     }
     assert!(play.history.len() <= quiet + 1, "nothing happens by itself");
@@ -325,7 +325,7 @@ fn a_stuck_step_shows_no_heartbeat_until_it_is_freed() {
     annotate(&mut play.shoot, "sim.slipway/stuck", "etcd");
     play.until(|play| text(&play.shoot, "status.lastOperation.description").contains("etcd"));
     let told = text(&play.shoot, "status.lastOperation.lastUpdateTime").to_owned();
-    play.now = play.now + SignedDuration::from_hours(2);
+    play.now += SignedDuration::from_hours(2);
     assert!(!play.decide() && text(&play.shoot, "status.lastOperation.lastUpdateTime") == told);
     unannotate(&mut play.shoot, "sim.slipway/stuck");
     play.until(Play::is_done);
