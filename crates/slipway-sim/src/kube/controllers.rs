@@ -25,6 +25,9 @@ use super::{
 /// The clusters of a server, by name.
 pub(crate) type Clusters = RwLock<BTreeMap<String, Cluster>>;
 
+/// How many objects are deleted at the same time: they share the store's syncs.
+const AT_ONCE: usize = 64;
+
 /// Something to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Task {

@@ -40,17 +40,24 @@ impl Registry {
 
     /// Any version of a resource, the preferred one first.
     pub fn any(&self, group: &str, plural: &str) -> Option<Arc<Kind>> {
-        self.all().into_iter().filter(|kind| kind.group == group && kind.plural == plural).min_by_key(rank)
+        self.first(|kind| kind.group == group && kind.plural == plural)
     }
 
     /// The kind of this name, as objects and owner references name it.
     pub fn by_kind(&self, api_version: &str, name: &str) -> Option<Arc<Kind>> {
-        self.all().into_iter().find(|kind| kind.kind == name && kind.api_version() == api_version)
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        self.first(|kind| kind.kind == name && kind.group == group && kind.version == version)
     }
 
     /// The kind whose objects are in this table.
     pub fn stored_as(&self, table: &str) -> Option<Arc<Kind>> {
-        self.all().into_iter().filter(|kind| kind.stored_as == table && kind.convert.is_none()).min_by_key(rank)
+        self.first(|kind| kind.stored_as == table && kind.convert.is_none())
+    }
+
+    /// The preferred one of those that fit.
+    fn first(&self, fits: impl Fn(&Kind) -> bool) -> Option<Arc<Kind>> {
+        let kinds = self.kinds.read().unwrap_or_else(PoisonError::into_inner);
+        kinds.values().filter(|kind| fits(kind)).min_by_key(|kind| rank(kind)).cloned()
     }
 
     /// All kinds, by group, the preferred version first.

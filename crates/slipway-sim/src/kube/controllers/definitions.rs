@@ -1,7 +1,9 @@
 //! The status of definitions, and the end of their objects.
 
+use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
+use super::AT_ONCE;
 use crate::{
     clock,
     kube::{
@@ -104,11 +106,12 @@ async fn remove_objects(cluster: &Cluster, name: &str, stored: &Stored) {
     let (group, plural) =
         (spec["group"].as_str().unwrap_or_default(), spec["names"]["plural"].as_str().unwrap_or_default());
     let options = Options { propagation: Some(Propagation::Background), ..Options::default() };
-    for object in cluster.list(group, plural, "") {
+    let delete = async |object: Value| {
         let (namespace, name) = (metadata::text(&object, "namespace"), metadata::text(&object, "name"));
         let place = Place { group, plural, namespace, name, subresource: "" };
         let _ = cluster.delete(&place, &options).await;
-    }
+    };
+    stream::iter(cluster.list(group, plural, "")).for_each_concurrent(AT_ONCE, delete).await;
     if cluster.store().count(cluster.name(), &format!("{plural}.{group}")) > 0 {
         return; // the last one to go brings us back
     }

@@ -3,8 +3,12 @@
 //! An object whose owners are all gone goes too. An owner deleted in the foreground waits for those
 //! dependents that say it must; one deleted with `orphan` first makes its dependents independent.
 
+use std::sync::Arc;
+
+use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
+use super::AT_ONCE;
 use crate::kube::{
     cluster::{Cluster, Place},
     delete::{FOREGROUND, ORPHAN, Options, Propagation},
@@ -19,9 +23,9 @@ pub(super) async fn orphans(cluster: &Cluster, uid: &str) {
         owned(cluster, &table, &name).await;
         return;
     }
-    for (table, name) in cluster.store().dependents(cluster.name(), uid) {
-        owned(cluster, &table, &name).await;
-    }
+    let dependents = cluster.store().dependents(cluster.name(), uid);
+    let look = async |(table, name): (Arc<str>, Name)| owned(cluster, &table, &name).await;
+    stream::iter(dependents).for_each_concurrent(AT_ONCE, look).await;
 }
 
 /// Looks at one object: are its owners there, and do its dependents let it go?
@@ -136,7 +140,7 @@ async fn take_along(cluster: &Cluster, uid: &str) -> bool {
         let options = Options { uid: Some(stored.facts().uid.to_string()), version: None, propagation };
         let _ = cluster.delete(&place, &options).await;
     }
-    let blocks = |(table, name): &(std::sync::Arc<str>, Name)| {
+    let blocks = |(table, name): &(Arc<str>, Name)| {
         let Some(stored) = cluster.store().get(cluster.name(), table, name) else { return false };
         let object = stored.value();
         let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();

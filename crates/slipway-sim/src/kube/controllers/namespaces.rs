@@ -1,7 +1,11 @@
 //! A namespace that is going takes its content along, then lets go of its own finalizer.
 
+use std::sync::Arc;
+
+use futures::{StreamExt as _, stream};
 use serde_json::json;
 
+use super::AT_ONCE;
 use crate::kube::{
     cluster::{Cluster, Place},
     delete::{Options, Propagation},
@@ -16,12 +20,13 @@ pub(super) async fn empty(cluster: &Cluster, namespace: &str) {
     }
     let content = cluster.store().content(cluster.name(), namespace);
     let options = Options { propagation: Some(Propagation::Background), ..Options::default() };
-    for (table, name) in &content {
-        let Some(kind) = cluster.registry().stored_as(table) else { continue };
+    let delete = async |(table, name): &(Arc<str>, Name)| {
+        let Some(kind) = cluster.registry().stored_as(table) else { return };
         let place = Place { group: &kind.group, plural: &kind.plural, namespace, name: &name.name, subresource: "" };
         // What has finalizers stays for now; its end brings us back here.
         let _ = cluster.delete(&place, &options).await;
-    }
+    };
+    stream::iter(&content).for_each_concurrent(AT_ONCE, delete).await;
     let rest = cluster.store().content(cluster.name(), namespace);
     let place = Place { plural: "namespaces", name: namespace, ..Place::default() };
     if rest.is_empty() {
