@@ -24,7 +24,13 @@ enum Server {
     Kube(Box<real::Kube>),
     Garden(Box<real::Garden>),
     /// Ours: a logical cluster, and the garden that plays in it.
-    Embedded { cluster: &'static str, server: kube::Server, door: kube::Door, _garden: Option<Garden>, _folder: tempfile::TempDir },
+    Embedded {
+        cluster: &'static str,
+        server: kube::Server,
+        door: kube::Door,
+        _garden: Option<Garden>,
+        _folder: tempfile::TempDir,
+    },
 }
 
 /// The logical cluster the cases run in.
@@ -58,17 +64,17 @@ impl Target {
 
     /// Our own API, on disk and over TLS as in production.
     pub(crate) async fn embedded() -> Self {
-        let (server, door, folder) = our_server().await;
+        let (server, folder) = our_server().await;
         server.add_cluster(CLUSTER).await.expect("a cluster");
-        let server = Server::Embedded { cluster: CLUSTER, server, door, _garden: None, _folder: folder };
+        let server = expose(CLUSTER, server, None, folder).await;
         Self { name: "embedded".to_owned(), kubectl: kubectl(), home: None, server }
     }
 
     /// Our own garden, with the landscape that the real one gets too.
     pub(crate) async fn simulator() -> Self {
-        let (server, door, folder) = our_server().await;
+        let (server, folder) = our_server().await;
         let garden = Garden::on(server.clone(), Options::default()).await.expect("a garden");
-        let server = Server::Embedded { cluster: "garden", server, door, _garden: Some(garden), _folder: folder };
+        let server = expose("garden", server, Some(garden), folder).await;
         Self { name: "simulator".to_owned(), kubectl: kubectl(), home: Some("garden-dev".to_owned()), server }
     }
 
@@ -122,18 +128,29 @@ impl Target {
         match &self.server {
             Server::Kube(kube) => kube.sign_token(claims),
             Server::Garden(garden) => garden.front().sign_token(claims),
-            Server::Embedded { cluster, server, .. } => server.cluster(cluster).expect("the cluster").tokens().sign(claims),
+            Server::Embedded { cluster, server, .. } => {
+                server.cluster(cluster).expect("the cluster").tokens().sign(claims)
+            }
         }
     }
 }
 
-/// Our server, on disk and over TLS as in production.
-async fn our_server() -> (kube::Server, kube::Door, tempfile::TempDir) {
+async fn our_server() -> (kube::Server, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = kube::Settings { folder: Some(folder.path().to_owned()), ..kube::Settings::default() };
-    let server = kube::Server::start(settings).await.expect("a server");
-    let door = server.listen(([127, 0, 0, 1], 0).into()).await.expect("a port");
-    (server, door, folder)
+    (kube::Server::start(settings).await.expect("a server"), folder)
+}
+
+/// Opens a port of the cluster's own, as a Shoot has: paths are then those of a real server.
+async fn expose(
+    cluster: &'static str,
+    server: kube::Server,
+    garden: Option<Garden>,
+    folder: tempfile::TempDir,
+) -> Server {
+    let certificate = server.sign_server(&["127.0.0.1".to_owned()], DAY).expect("a certificate");
+    let door = server.expose(cluster, &certificate, server.ca(), ([127, 0, 0, 1], 0).into()).await.expect("a port");
+    Server::Embedded { cluster, server, door, _garden: garden, _folder: folder }
 }
 
 /// The one that was built with the real servers, or else the machine's.
