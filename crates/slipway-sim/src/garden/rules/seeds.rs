@@ -74,7 +74,7 @@ fn may_be_scheduled(case: &Case<'_>) -> Result<(), Status> {
     Ok(())
 }
 
-pub(super) fn u15(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
+pub(super) fn u15(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status> {
     let path = "spec.seedSelector";
     let scheduled = !case.is_create() && has(case.old, SEED);
     if !scheduled || same(at(case.new, path), at(case.old, path)) {
@@ -84,10 +84,12 @@ pub(super) fn u15(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
         return Err(case.refuse("spec.seedSelector: Forbidden: field cannot be unset once the shoot is scheduled"));
     }
     if !scheduler::selects(at(case.new, path), &case.refs.seed) {
+        let mut shown = at(case.new, path).clone();
+        let types = shown.as_object_mut().and_then(|shown| shown.remove("providerTypes")).unwrap_or_default();
+        shown["ProviderTypes"] = types;
         let on = name(&case.refs.seed);
-        return Err(case.refuse(format!(
-            "spec.seedSelector: Forbidden: the seed selector does not match the seed '{on}' the shoot is scheduled on"
-        )));
+        let detail = format!("cannot change seedSelector to not match the labels of the already selected seed {on:?}");
+        problems.invalid(path, shown, &detail);
     }
     Ok(())
 }
