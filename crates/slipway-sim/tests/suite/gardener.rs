@@ -7,6 +7,7 @@
 mod creation;
 mod defaults;
 mod deletion;
+mod lives;
 mod operations;
 mod others;
 mod ownership;
@@ -28,6 +29,7 @@ static THEMES: &[Theme] = &[
     Theme { name: "subresources", cases: subresources::CASES },
     Theme { name: "ownership", cases: ownership::CASES },
     Theme { name: "others", cases: others::CASES },
+    Theme { name: "lives", cases: lives::CASES },
 ];
 
 static EXCEPTIONS: &[Exception] = &[];

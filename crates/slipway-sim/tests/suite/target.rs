@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use slipway_sim::{
-    garden::{Garden, Options, landscape},
+    garden::{Driver, Garden, Options, landscape},
     kube::{self, kubeconfig::Credentials, pki::Ca},
     real,
 };
@@ -22,7 +22,11 @@ pub(crate) struct Target {
 
 enum Server {
     Kube(Box<real::Kube>),
-    Garden(Box<real::Garden>),
+    /// A real garden, and the engine of the simulator that plays the gardenlets of it.
+    Garden {
+        garden: Box<real::Garden>,
+        _driver: Driver,
+    },
     /// Ours: a logical cluster, and the garden that plays in it.
     Embedded {
         cluster: &'static str,
@@ -54,11 +58,13 @@ impl Target {
     /// A real gardener-apiserver with the landscape of the simulator, if the machine has one.
     pub(crate) async fn gardener_apiserver() -> Option<Self> {
         let garden = real_server(real::Garden::start(&landscape::objects()).await)?;
+        let options = Options { landscape: false, ..Options::default() };
+        let driver = Driver::start(garden.kubeconfig(), options).await.expect("a driver");
         Some(Self {
             name: format!("gardener-apiserver {}", garden.front().binaries().gardener_version()),
             kubectl: garden.front().binaries().path("kubectl"),
             home: Some("garden-dev".to_owned()),
-            server: Server::Garden(Box::new(garden)),
+            server: Server::Garden { garden: Box::new(garden), _driver: driver },
         })
     }
 
@@ -82,7 +88,7 @@ impl Target {
     pub(crate) fn admin(&self) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig().to_owned(),
-            Server::Garden(garden) => garden.kubeconfig().to_owned(),
+            Server::Garden { garden, .. } => garden.kubeconfig().to_owned(),
             Server::Embedded { cluster, server, door, .. } => server.admin_kubeconfig(cluster, &door.url()),
         }
     }
@@ -91,7 +97,7 @@ impl Target {
     pub(crate) fn user(&self, name: &str, groups: &[&str]) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_of(name, groups).expect("a certificate"),
-            Server::Garden(garden) => garden.front().kubeconfig_of(name, groups).expect("a certificate"),
+            Server::Garden { garden, .. } => garden.front().kubeconfig_of(name, groups).expect("a certificate"),
             Server::Embedded { cluster, server, door, .. } => {
                 let pair = server.sign_client(name, groups, DAY).expect("a certificate");
                 server.kubeconfig_with(cluster, &door.url(), &Credentials::Certificate(&pair))
@@ -103,7 +109,7 @@ impl Target {
     pub(crate) fn stranger(&self) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_of_stranger().expect("a certificate"),
-            Server::Garden(garden) => garden.front().kubeconfig_of_stranger().expect("a certificate"),
+            Server::Garden { garden, .. } => garden.front().kubeconfig_of_stranger().expect("a certificate"),
             Server::Embedded { cluster, server, door, .. } => {
                 let ca = Ca::new("nobody-knows-it").expect("an authority");
                 let pair = ca.client("stranger", &["system:masters"], DAY).expect("a certificate");
@@ -116,7 +122,7 @@ impl Target {
     pub(crate) fn token(&self, token: &str) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_with_token(token),
-            Server::Garden(garden) => garden.front().kubeconfig_with_token(token),
+            Server::Garden { garden, .. } => garden.front().kubeconfig_with_token(token),
             Server::Embedded { cluster, server, door, .. } => {
                 server.kubeconfig_with(cluster, &door.url(), &Credentials::Token(token))
             }
@@ -127,7 +133,7 @@ impl Target {
     pub(crate) fn sign_token(&self, claims: &Value) -> String {
         match &self.server {
             Server::Kube(kube) => kube.sign_token(claims),
-            Server::Garden(garden) => garden.front().sign_token(claims),
+            Server::Garden { garden, .. } => garden.front().sign_token(claims),
             Server::Embedded { cluster, server, .. } => {
                 server.cluster(cluster).expect("the cluster").tokens().sign(claims)
             }
