@@ -79,7 +79,6 @@ fn normal(mut shoot: Value) -> Value {
     for field in ["timeWindow"] {
         remove(&mut shoot, &format!("spec.maintenance.{field}"));
     }
-    remove(&mut shoot, "status");
     annotate(&mut shoot, "gardener.cloud/created-by", "");
     shoot
 }

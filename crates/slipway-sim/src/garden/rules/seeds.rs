@@ -106,7 +106,7 @@ pub(super) fn u21(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
 
 pub(super) fn finalizer(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
     let held = |shoot| texts(shoot, "metadata.finalizers").contains(&FINALIZER);
-    let processed = has(case.new, "status.technicalID") && has(case.new, "status.lastOperation");
+    let processed = !text(case.new, "status.technicalID").is_empty() && has(case.new, "status.lastOperation");
     if processed && held(case.old) && !held(case.new) && !is_deleted(case.new) {
         return Err(case.refuse(format!(
             "finalizer {FINALIZER:?} cannot be removed because shoot deletion has not completed successfully yet"

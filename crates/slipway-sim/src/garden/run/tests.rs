@@ -233,7 +233,8 @@ async fn the_driver_plays_the_life_of_a_shoot_on_a_real_gardener_api_server() {
     assert_eq!(text(&created, "status.lastOperation.type"), "Create");
     // Signed by the real server, with the CA the driver has put where it looks.
     let own = client_of(&request(&client, "shop", 600).await.expect("kubeconfig")).await;
-    assert!(namespaces(&own).await.is_ok());
+    let answer = Api::<Namespace>::all(own.clone()).list(&ListParams::default()).await;
+    assert!(answer.is_ok(), "{answer:?}");
     remote.patch(SHOOTS, "garden-dev", "shop", "", json!({"spec": {"purpose": "production"}})).await.expect("patched");
     until(&remote, "shop", |shoot| succeeded(shoot) && text(shoot, "status.lastOperation.type") == "Reconcile").await;
     let api = remote_shoots(&client);
