@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     cidr::Cidr,
+    defaults,
     problems::{CORE, Problems},
     profile::Profile,
     rules::Refs,
@@ -24,6 +25,10 @@ pub fn mutate(shoot: &mut Value, old: &Value, refs: &Refs, ctx: &Ctx<'_>) -> Res
         exposure_class(shoot, ctx)?;
     }
     confirmation(shoot, old, &ctx.user.name);
+    if old.is_null() {
+        let period = "spec.maintenance.autoRotation.credentials.etcdEncryptionKey.rotationPeriod";
+        default(shoot, period, "672h0m0s");
+    }
     if !is_deleting(shoot) {
         let mut problems = Problems::default();
         versions(shoot, &refs.profile, ctx.now, &mut problems);
@@ -33,6 +38,7 @@ pub fn mutate(shoot: &mut Value, old: &Value, refs: &Refs, ctx: &Ctx<'_>) -> Res
         domain(shoot, refs, ctx);
         if !list(shoot, "spec.provider.workers").is_empty() {
             default(shoot, "spec.kubernetes.verticalPodAutoscaler", json!({"enabled": true}));
+            defaults::autoscaler(shoot);
             if !has(shoot, "spec.kubernetes.kubelet.kubeReserved") {
                 let reserved = json!({"cpu": "80m", "memory": "1Gi", "pid": "20k"});
                 set(shoot, "spec.kubernetes.kubelet.kubeReserved", reserved);
@@ -147,7 +153,8 @@ fn machines(shoot: &mut Value, old: &Value, profile: &Profile, now: Timestamp, p
         let architecture = profile.architecture(text(worker, "machine.type")).to_owned();
         default(worker, "machine.architecture", architecture);
         let (called, version) = (text(worker, "machine.image.name").to_owned(), text(worker, "machine.image.version"));
-        if !called.is_empty() && !version.is_empty() {
+        let is_known = called.is_empty() || named(list(&profile.spec, "machineImages"), &called).is_some();
+        if !version.is_empty() && !called.is_empty() && is_known {
             continue;
         }
         let before = named(old_workers, text(worker, "name")).map(|old| at(old, "machine.image"));

@@ -5,13 +5,25 @@
 //! clients go by the real clock. What the simulator checks (client certificates) follows the simulated
 //! clock: a kubeconfig of ten minutes ends after ten simulated minutes, which at a scale of 600 is a
 //! second.
+//!
+//! Keys are EC P-256, made when they are needed. A real Gardener API server signs with RSA alone, and
+//! RSA keys cannot be made here (nor quickly anywhere); for it there is a pool of prepared ones in
+//! `certificates/rsa-pool.pem`. They protect nothing but simulated clusters on this machine. Shoots share
+//! them, so their CAs differ by name: a certificate of one is refused by another all the same.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, SanType,
 };
+use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject as _};
 use x509_parser::prelude::FromDer as _;
+
+static RSA_POOL: &str = include_str!("certificates/rsa-pool.pem");
+
+/// Bytes in front of the PKCS #1 key in a PKCS #8 key of 2048 bits.
+const PKCS8_HEADER: usize = 26;
 
 /// A certificate that cannot be made or read.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +72,27 @@ impl Pair {
         let key = KeyPair::generate()?;
         let certificate = authority_params(name).self_signed(&key)?;
         Ok(Self { certificate: certificate.pem(), key: key.serialize_pem() })
+    }
+
+    /// A certificate authority with one of the prepared RSA keys; `which` chooses. Its key is written as PKCS #1.
+    pub fn rsa_authority(name: &str, which: u64) -> Result<Self, Error> {
+        let keys: Vec<PrivatePkcs8KeyDer<'_>> = PrivatePkcs8KeyDer::pem_slice_iter(RSA_POOL.as_bytes())
+            .collect::<Result<_, _>>()
+            .map_err(|_| Error::Read)?;
+        let index = usize::try_from(which % keys.len().max(1) as u64).unwrap_or_default();
+        let pkcs8 = keys.get(index).ok_or(Error::Read)?;
+        let key = KeyPair::from_pkcs8_der_and_sign_algo(pkcs8, &rcgen::PKCS_RSA_SHA256)?;
+        let certificate = authority_params(name).self_signed(&key)?;
+        // PKCS #8 wraps PKCS #1: a version, an algorithm, and then the key itself as the last octet string.
+        let inner = pkcs8.secret_pkcs8_der().get(PKCS8_HEADER..).ok_or(Error::Read)?;
+        let lines: Vec<String> = STANDARD
+            .encode(inner)
+            .as_bytes()
+            .chunks(64)
+            .map(|line| String::from_utf8_lossy(line).into_owned())
+            .collect();
+        let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----\n", lines.join("\n"));
+        Ok(Self { certificate: certificate.pem(), key })
     }
 
     /// A client certificate of this authority for a span of time.
@@ -148,5 +181,8 @@ mod tests {
         assert_eq!(validity(&pair.certificate).expect("validity"), (from, to));
         assert!(ca.server("kube-apiserver", &["api.shop.dev.shoots.example"]).is_ok());
         assert!(subject("nothing").is_err());
+        let rsa = Pair::rsa_authority("ca-client-x", 3).expect("ca");
+        assert!(rsa.key.starts_with("-----BEGIN RSA PRIVATE KEY-----\nMII"));
+        assert_eq!(subject(&rsa.certificate).expect("subject").name, "ca-client-x");
     }
 }

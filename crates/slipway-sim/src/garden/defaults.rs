@@ -45,6 +45,28 @@ static WITH_WORKERS: &[Row] = &[
 ];
 
 #[rustfmt::skip]
+static AUTOSCALER: &[Row] = &[
+    ("evictAfterOOMThreshold",                    || json!("10m0s")),
+    ("evictionRateBurst",                         || json!(1)),
+    ("evictionRateLimit",                         || json!(-1)),
+    ("evictionTolerance",                         || json!(0.5)),
+    ("recommendationMarginFraction",              || json!(0.15)),
+    ("updaterInterval",                           || json!("1m0s")),
+    ("recommenderInterval",                       || json!("1m0s")),
+    ("targetCPUPercentile",                       || json!(0.9)),
+    ("recommendationLowerBoundCPUPercentile",     || json!(0.5)),
+    ("recommendationUpperBoundCPUPercentile",     || json!(0.95)),
+    ("cpuHistogramDecayHalfLife",                 || json!("24h0m0s")),
+    ("targetMemoryPercentile",                    || json!(0.9)),
+    ("recommendationLowerBoundMemoryPercentile",  || json!(0.5)),
+    ("recommendationUpperBoundMemoryPercentile",  || json!(0.95)),
+    ("memoryHistogramDecayHalfLife",              || json!("24h0m0s")),
+    ("memoryAggregationInterval",                 || json!("24h0m0s")),
+    ("memoryAggregationIntervalCount",            || json!(8)),
+    ("recommenderUpdateWorkerCount",              || json!(10)),
+];
+
+#[rustfmt::skip]
 static WORKER: &[Row] = &[
     ("cri",              || json!({"name": "containerd"})),
     ("updateStrategy",   || json!("AutoRollingUpdate")),
@@ -76,7 +98,17 @@ pub fn fill(shoot: &mut Value, chance: Chance) {
             surge(worker);
         }
     }
+    autoscaler(shoot);
     canonicalize(shoot);
+}
+
+/// A vertical pod autoscaler that says less gets the rest, whoever asked for it.
+pub fn autoscaler(shoot: &mut Value) {
+    if let Some(autoscaler) = place_if(shoot, "spec.kubernetes.verticalPodAutoscaler") {
+        for (path, value) in AUTOSCALER {
+            default(autoscaler, path, value());
+        }
+    }
 }
 
 fn place_if<'a>(object: &'a mut Value, path: &str) -> Option<&'a mut Value> {

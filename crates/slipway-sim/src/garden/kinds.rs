@@ -85,7 +85,7 @@ fn table(shared: &Shared) -> Vec<Kind> {
         core("Quota", "quotas").namespaced().short(&["squota"]).strategy(simple::QUOTA),
         core("ExposureClass", "exposureclasses").short(&["expclass", "expcls"]).strategy(simple::EXPOSURE_CLASS),
         core("InternalSecret", "internalsecrets").namespaced().generation(Generation::None),
-        core("ShootState", "shootstates").namespaced(),
+        core("ShootState", "shootstates").namespaced().strategy(simple::States),
         core("ControllerRegistration", "controllerregistrations")
             .short(&["ctrlreg"])
             .strategy(simple::Registrations)

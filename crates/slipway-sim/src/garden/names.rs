@@ -155,6 +155,19 @@ pub fn duration_seconds(text: &str) -> Option<f64> {
     Some(sign * seconds)
 }
 
+/// A duration as Go writes it: `25h0m0s`, `1m0s`, `40s`.
+pub fn go_duration(seconds: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, reason = "no duration in a Shoot is longer than a century")]
+    let whole = seconds.abs() as i64;
+    let (hours, minutes, left) = (whole / 3600, whole / 60 % 60, whole % 60);
+    let sign = if seconds < 0.0 { "-" } else { "" };
+    match (hours, minutes) {
+        (0, 0) => format!("{sign}{left}s"),
+        (0, _) => format!("{sign}{minutes}m{left}s"),
+        _ => format!("{sign}{hours}h{minutes}m{left}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,6 +197,7 @@ mod tests {
         assert_eq!(duration_seconds("1h30m"), Some(5400.0));
         assert_eq!(duration_seconds("-40s"), Some(-40.0));
         assert_eq!(duration_seconds("40"), None);
+        assert_eq!(go_duration(90_000.0), "25h0m0s");
         assert_eq!(percent("25%"), Some(25));
         assert_eq!(percent("%"), None);
     }

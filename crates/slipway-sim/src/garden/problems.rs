@@ -67,6 +67,12 @@ impl Problems {
         self.0.is_empty()
     }
 
+    /// All of them in brackets, even a single one.
+    pub fn bracketed(&self) -> String {
+        let lines: Vec<String> = self.0.iter().map(Cause::to_string).collect();
+        format!("[{}]", lines.join(" "))
+    }
+
     /// `422` with all causes, or nothing.
     pub fn into_invalid(self, group: &str, kind: &str, name: &str) -> Result<(), Status> {
         Status::unless_valid(group, kind, name, self.0)

@@ -34,12 +34,12 @@ pub fn exceeded(shoot: &Value, profile: &Profile, view: &dyn View) -> Option<Str
             let used = used.get(*metric).copied().unwrap_or_default();
             quantity(most).is_some_and(|most| used > most)
         });
-        over.map(|(metric, _)| format!("{metric:?}")).collect()
+        over.map(|(metric, _)| metric.to_owned()).collect()
     };
     let mut metrics: Vec<String> = quotas.iter().flat_map(over).collect();
     metrics.sort();
     metrics.dedup();
-    (!metrics.is_empty()).then(|| metrics.join(", "))
+    (!metrics.is_empty()).then(|| metrics.iter().map(|metric| format!("{metric} ")).collect())
 }
 
 fn binding(shoot: &Value) -> (&str, &str) {

@@ -198,6 +198,7 @@ impl Garden {
             faults: Faults::default(),
             usage,
             endpoints,
+            rsa: false,
             journal,
             bell: Arc::default(),
         });
@@ -272,6 +273,7 @@ impl Driver {
             faults: Faults::default(),
             usage: Usage::default(),
             endpoints: Endpoints::new(server, CertificateTime::Real),
+            rsa: true,
             journal,
             bell: Arc::default(),
         });

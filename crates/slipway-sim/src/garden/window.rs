@@ -14,7 +14,14 @@ const DAY: i64 = 24 * 3600;
 impl Window {
     /// Reads the two ends.
     pub fn parse(begin: &str, end: &str) -> Result<Self, String> {
-        Ok(Self { begin: clock_time(begin)?, end: clock_time(end)? })
+        let parsed = |which: &str, text: &str| {
+            clock_time(text).map_err(|wrong| {
+                format!(
+                    "could not parse {which} time: could not parse the value into the maintenanceTime format: {wrong}"
+                )
+            })
+        };
+        Ok(Self { begin: parsed("begin", begin)?, end: parsed("end", end)? })
     }
 
     /// How long it is; one that ends where it begins is a whole day.

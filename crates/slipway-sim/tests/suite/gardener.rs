@@ -7,6 +7,7 @@
 mod creation;
 mod defaults;
 mod deletion;
+mod lives;
 mod operations;
 mod others;
 mod ownership;
@@ -28,6 +29,7 @@ static THEMES: &[Theme] = &[
     Theme { name: "subresources", cases: subresources::CASES },
     Theme { name: "ownership", cases: ownership::CASES },
     Theme { name: "others", cases: others::CASES },
+    Theme { name: "lives", cases: lives::CASES },
 ];
 
 static EXCEPTIONS: &[Exception] = &[];
@@ -37,6 +39,11 @@ async fn the_gardener_contract_holds_on_a_real_gardener_apiserver() {
     if let Some(target) = Target::gardener_apiserver().await {
         contract::run("gardener", THEMES, EXCEPTIONS, target).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_gardener_contract_holds_on_the_simulator() {
+    contract::run("gardener", THEMES, EXCEPTIONS, Target::simulator().await).await;
 }
 
 #[test]

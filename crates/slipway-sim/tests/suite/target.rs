@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use slipway_sim::{
-    garden::landscape,
+    garden::{Driver, Garden, Options, landscape},
     kube::{self, kubeconfig::Credentials, pki::Ca},
     real,
 };
@@ -22,8 +22,19 @@ pub(crate) struct Target {
 
 enum Server {
     Kube(Box<real::Kube>),
-    Garden(Box<real::Garden>),
-    Embedded { server: kube::Server, door: kube::Door, _folder: tempfile::TempDir },
+    /// A real garden, and the engine of the simulator that plays the gardenlets of it.
+    Garden {
+        garden: Box<real::Garden>,
+        _driver: Driver,
+    },
+    /// Ours: a logical cluster, and the garden that plays in it.
+    Embedded {
+        cluster: &'static str,
+        server: kube::Server,
+        door: kube::Door,
+        _garden: Option<Garden>,
+        _folder: tempfile::TempDir,
+    },
 }
 
 /// The logical cluster the cases run in.
@@ -47,38 +58,38 @@ impl Target {
     /// A real gardener-apiserver with the landscape of the simulator, if the machine has one.
     pub(crate) async fn gardener_apiserver() -> Option<Self> {
         let garden = real_server(real::Garden::start(&landscape::objects()).await)?;
+        let options = Options { landscape: false, ..Options::default() };
+        let driver = Driver::start(garden.kubeconfig(), options).await.expect("a driver");
         Some(Self {
             name: format!("gardener-apiserver {}", garden.front().binaries().gardener_version()),
             kubectl: garden.front().binaries().path("kubectl"),
             home: Some("garden-dev".to_owned()),
-            server: Server::Garden(Box::new(garden)),
+            server: Server::Garden { garden: Box::new(garden), _driver: driver },
         })
     }
 
     /// Our own API, on disk and over TLS as in production.
     pub(crate) async fn embedded() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let settings = kube::Settings { folder: Some(folder.path().to_owned()), ..kube::Settings::default() };
-        let server = kube::Server::start(settings).await.expect("a server");
+        let (server, folder) = our_server().await;
         server.add_cluster(CLUSTER).await.expect("a cluster");
-        // A port of the cluster's own, as a Shoot has: paths are then those of a real server.
-        let certificate = server.sign_server(&["127.0.0.1".to_owned()], DAY).expect("a certificate");
-        let door = server.expose(CLUSTER, &certificate, server.ca(), ([127, 0, 0, 1], 0).into()).await.expect("a port");
-        let kubectl = real::Binaries::find().map(|found| found.path("kubectl"));
-        Self {
-            name: "embedded".to_owned(),
-            kubectl: kubectl.unwrap_or_else(|_| "kubectl".into()),
-            home: None,
-            server: Server::Embedded { server, door, _folder: folder },
-        }
+        let server = expose(CLUSTER, server, None, folder).await;
+        Self { name: "embedded".to_owned(), kubectl: kubectl(), home: None, server }
+    }
+
+    /// Our own garden, with the landscape that the real one gets too.
+    pub(crate) async fn simulator() -> Self {
+        let (server, folder) = our_server().await;
+        let garden = Garden::on(server.clone(), Options::default()).await.expect("a garden");
+        let server = expose("garden", server, Some(garden), folder).await;
+        Self { name: "simulator".to_owned(), kubectl: kubectl(), home: Some("garden-dev".to_owned()), server }
     }
 
     /// The administrator's kubeconfig.
     pub(crate) fn admin(&self) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig().to_owned(),
-            Server::Garden(garden) => garden.kubeconfig().to_owned(),
-            Server::Embedded { server, door, .. } => server.admin_kubeconfig(CLUSTER, &door.url()),
+            Server::Garden { garden, .. } => garden.kubeconfig().to_owned(),
+            Server::Embedded { cluster, server, door, .. } => server.admin_kubeconfig(cluster, &door.url()),
         }
     }
 
@@ -86,10 +97,10 @@ impl Target {
     pub(crate) fn user(&self, name: &str, groups: &[&str]) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_of(name, groups).expect("a certificate"),
-            Server::Garden(garden) => garden.front().kubeconfig_of(name, groups).expect("a certificate"),
-            Server::Embedded { server, door, .. } => {
+            Server::Garden { garden, .. } => garden.front().kubeconfig_of(name, groups).expect("a certificate"),
+            Server::Embedded { cluster, server, door, .. } => {
                 let pair = server.sign_client(name, groups, DAY).expect("a certificate");
-                server.kubeconfig_with(CLUSTER, &door.url(), &Credentials::Certificate(&pair))
+                server.kubeconfig_with(cluster, &door.url(), &Credentials::Certificate(&pair))
             }
         }
     }
@@ -98,11 +109,11 @@ impl Target {
     pub(crate) fn stranger(&self) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_of_stranger().expect("a certificate"),
-            Server::Garden(garden) => garden.front().kubeconfig_of_stranger().expect("a certificate"),
-            Server::Embedded { server, door, .. } => {
+            Server::Garden { garden, .. } => garden.front().kubeconfig_of_stranger().expect("a certificate"),
+            Server::Embedded { cluster, server, door, .. } => {
                 let ca = Ca::new("nobody-knows-it").expect("an authority");
                 let pair = ca.client("stranger", &["system:masters"], DAY).expect("a certificate");
-                server.kubeconfig_with(CLUSTER, &door.url(), &Credentials::Certificate(&pair))
+                server.kubeconfig_with(cluster, &door.url(), &Credentials::Certificate(&pair))
             }
         }
     }
@@ -111,9 +122,9 @@ impl Target {
     pub(crate) fn token(&self, token: &str) -> String {
         match &self.server {
             Server::Kube(kube) => kube.kubeconfig_with_token(token),
-            Server::Garden(garden) => garden.front().kubeconfig_with_token(token),
-            Server::Embedded { server, door, .. } => {
-                server.kubeconfig_with(CLUSTER, &door.url(), &Credentials::Token(token))
+            Server::Garden { garden, .. } => garden.front().kubeconfig_with_token(token),
+            Server::Embedded { cluster, server, door, .. } => {
+                server.kubeconfig_with(cluster, &door.url(), &Credentials::Token(token))
             }
         }
     }
@@ -122,10 +133,35 @@ impl Target {
     pub(crate) fn sign_token(&self, claims: &Value) -> String {
         match &self.server {
             Server::Kube(kube) => kube.sign_token(claims),
-            Server::Garden(garden) => garden.front().sign_token(claims),
-            Server::Embedded { server, .. } => server.cluster(CLUSTER).expect("the cluster").tokens().sign(claims),
+            Server::Garden { garden, .. } => garden.front().sign_token(claims),
+            Server::Embedded { cluster, server, .. } => {
+                server.cluster(cluster).expect("the cluster").tokens().sign(claims)
+            }
         }
     }
+}
+
+async fn our_server() -> (kube::Server, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = kube::Settings { folder: Some(folder.path().to_owned()), ..kube::Settings::default() };
+    (kube::Server::start(settings).await.expect("a server"), folder)
+}
+
+/// Opens a port of the cluster's own, as a Shoot has: paths are then those of a real server.
+async fn expose(
+    cluster: &'static str,
+    server: kube::Server,
+    garden: Option<Garden>,
+    folder: tempfile::TempDir,
+) -> Server {
+    let certificate = server.sign_server(&["127.0.0.1".to_owned()], DAY).expect("a certificate");
+    let door = server.expose(cluster, &certificate, server.ca(), ([127, 0, 0, 1], 0).into()).await.expect("a port");
+    Server::Embedded { cluster, server, door, _garden: garden, _folder: folder }
+}
+
+/// The one that was built with the real servers, or else the machine's.
+fn kubectl() -> PathBuf {
+    real::Binaries::find().map_or_else(|_| "kubectl".into(), |found| found.path("kubectl"))
 }
 
 /// What the environment says about a real server that did not come: a loud line, or a failure.

@@ -14,7 +14,7 @@ use crate::{
     garden::{
         certificates::Pair,
         problems::CORE,
-        shoot::{FINALIZER, REFERENCE_PROTECTION, references},
+        shoot::{CONFIRM_DELETION, FINALIZER, REFERENCE_PROTECTION, references},
         value::{at, list, name, namespace, text, texts},
     },
     kube::status::Status,
@@ -30,7 +30,9 @@ pub(super) async fn load<P: Port>(port: &P, place: &str, called: &str) -> Result
 async fn save<P: Port>(port: &P, shoot: &Value, kept: &Kept) -> Result<(), Status> {
     let (place, called) = (namespace(shoot), name(shoot));
     let spec = json!({"gardener": [{"name": "slipway-sim", "type": "slipway-sim", "data": kept}]});
-    put(port, STATES, place, called, json!({ "spec": spec })).await
+    // Even this wants its deletion confirmed; we know already that we will.
+    let metadata = json!({"annotations": { CONFIRM_DELETION: "true" }});
+    put(port, STATES, place, called, json!({ "metadata": metadata, "spec": spec })).await
 }
 
 /// Makes an object or changes what is there.
@@ -104,8 +106,18 @@ async fn authorities<P: Port>(
     let before = kept.authorities.len();
     // A second attempt of the same operation finds the second CA already there.
     if before == 0 || (add && before == 1) {
-        let make = |what: &str| Pair::authority(what).map_err(|error| Status::internal(error.to_string()));
-        kept.authorities.push(Authority { cluster: make("ca")?.into(), client: make("ca-client")?.into() });
+        let wrong = |error: crate::garden::certificates::Error| Status::internal(error.to_string());
+        let id = text(shoot, "status.technicalID");
+        let which = kept.authorities.last().map_or(0, |newest| newest.number + 1);
+        let called = format!("ca-client-{id}-{which}");
+        let client = if shared.rsa {
+            let key = shared.chance.bits(id, "client CA", which);
+            Pair::rsa_authority(&called, key).map_err(wrong)?
+        } else {
+            Pair::authority(&called).map_err(wrong)?
+        };
+        let cluster = Pair::authority("ca").map_err(wrong)?;
+        kept.authorities.push(Authority { number: which, cluster: cluster.into(), client: client.into() });
     }
     if drop_old {
         kept.authorities.drain(..before.saturating_sub(1));

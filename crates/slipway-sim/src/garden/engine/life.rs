@@ -107,6 +107,8 @@ pub struct Kept {
 /// One generation of CAs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Authority {
+    /// Counts rotations.
+    pub number: u64,
     /// Signs the API server.
     pub cluster: PairText,
     /// Signs clients.

@@ -58,6 +58,8 @@ pub struct Shared<P> {
     pub usage: Usage,
     /// Where the Shoots' APIs are.
     pub endpoints: Endpoints,
+    /// Client CAs have RSA keys: a real Gardener API server signs with no other.
+    pub rsa: bool,
     /// What happened.
     pub journal: Journal,
     /// Rung when everything must be looked at again: faults changed.

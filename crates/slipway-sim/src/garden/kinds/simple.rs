@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::{
     garden::{
         problems::{CORE, Problems},
-        value::{at, default, list, name, text},
+        shoot::CONFIRM_DELETION,
+        value::{annotation, at, default, list, name, parses_as_true, text},
     },
     kube::{
         kind::{Ctx, Strategy},
@@ -145,5 +146,18 @@ impl Strategy for Registrations {
 
     fn update(&self, new: &mut Value, _: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
         doubles(new, ctx)
+    }
+}
+
+/// ShootStates: what is in them cannot be made again, so their deletion must be confirmed.
+pub(super) struct States;
+
+impl Strategy for States {
+    fn may_delete(&self, object: &Value, _: &Ctx<'_>) -> Result<(), Status> {
+        if parses_as_true(annotation(object, CONFIRM_DELETION)) {
+            return Ok(());
+        }
+        let why = format!("must have a {CONFIRM_DELETION:?} annotation to delete");
+        Err(Status::forbidden(CORE, "shootstates", name(object), &why))
     }
 }

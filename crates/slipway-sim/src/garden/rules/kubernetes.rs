@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Case;
 use crate::garden::{
-    names::duration_seconds,
+    names::{duration_seconds, go_duration},
     problems::Problems,
     value::{at, entries, has, list, number, text, texts},
     version,
@@ -37,7 +37,7 @@ pub(super) fn c13(case: &Case<'_>, problems: &mut Problems) {
     }
     let server = at(case.new, SERVER);
     if let Some(seconds) = duration_seconds(text(server, "eventTTL")).filter(|_| has(server, "eventTTL")) {
-        let value = at(server, "eventTTL").clone();
+        let value = go_duration(seconds);
         if seconds < 0.0 {
             problems.invalid(format!("{SERVER}.eventTTL"), value, "can not be negative");
         } else if seconds > 24.0 * 3600.0 {
@@ -48,7 +48,7 @@ pub(super) fn c13(case: &Case<'_>, problems: &mut Problems) {
     if let Some(seconds) = duration_seconds(text(server, token)).filter(|_| has(server, token)) {
         let path = format!("{SERVER}.{token}");
         if seconds < 0.0 {
-            problems.invalid(path.as_str(), at(server, token).clone(), "can not be negative");
+            problems.invalid(path.as_str(), go_duration(seconds), "can not be negative");
         } else if seconds > 0.0 && seconds < 720.0 * 3600.0 {
             problems.forbidden(path.as_str(), "must be at least 720h (30d)");
         } else if seconds > 2160.0 * 3600.0 {

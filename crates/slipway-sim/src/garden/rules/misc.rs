@@ -1,7 +1,7 @@
 //! C5 to C9, C11, C15, C17, C19: maintenance, schedules, extensions, purposes, tolerations, domains, quotas.
 
 use jiff::{SignedDuration, tz::TimeZone};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Case;
 use crate::{
@@ -24,15 +24,19 @@ pub(super) fn c5(case: &Case<'_>, problems: &mut Problems) {
         return;
     }
     match Window::parse(text(given, "begin"), text(given, "end")) {
-        Err(wrong) => problems.invalid(format!("{path}.begin/end"), given.clone(), &wrong),
+        Err(wrong) => {
+            // The real server shows its internal form.
+            let shown = json!({"Begin": text(given, "begin"), "End": text(given, "end")});
+            problems.invalid(format!("{path}.begin/end"), shown, &wrong);
+        }
         Ok(window) => {
             let length = window.length();
-            let shown = || format!("{}h{}m0s", length.as_hours(), length.as_mins() % 60);
+            // It also shows durations as it counts them.
+            let nanoseconds = i64::try_from(length.as_nanos()).unwrap_or_default();
             if length > SignedDuration::from_hours(6) {
-                problems.invalid(path, shown(), "time window must not be greater than 6h0m0s");
+                problems.invalid(path, nanoseconds, "time window must not be greater than 6h0m0s");
             } else if length < SignedDuration::from_mins(30) {
-                let shown = format!("{}m{}s", length.as_mins(), length.as_secs() % 60);
-                problems.invalid(path, shown, "time window must not be smaller than 30m0s");
+                problems.invalid(path, nanoseconds, "time window must not be smaller than 30m0s");
             }
         }
     }
@@ -103,26 +107,24 @@ pub(super) fn c7(case: &Case<'_>, problems: &mut Problems) {
             problems.duplicate(format!("{path}.name"), called);
         }
         seen.push(called);
-        for (field, detail) in [
-            ("apiVersion", "must provide an apiVersion"),
-            ("kind", "must provide a kind"),
-            ("name", "must provide a name"),
-        ] {
-            if text(resource, &format!("resourceRef.{field}")).is_empty() {
+        let reference = at(resource, "resourceRef");
+        let (version, kind) = (text(reference, "apiVersion"), text(reference, "kind"));
+        for (field, given, detail) in
+            [("apiVersion", version, "must provide an apiVersion"), ("kind", kind, "must provide a kind")]
+        {
+            if given.is_empty() {
                 problems.required(format!("{path}.resourceRef.{field}"), detail);
             }
         }
-        let (version, kind) = (text(resource, "resourceRef.apiVersion"), text(resource, "resourceRef.kind"));
-        if !kind.is_empty()
-            && !matches!(
-                (version, kind),
-                ("v1", "Secret" | "ConfigMap") | ("security.gardener.cloud/v1alpha1", "WorkloadIdentity")
-            )
-        {
+        let identity = ("security.gardener.cloud/v1alpha1", "WorkloadIdentity");
+        if !matches!((version, kind), ("v1", "Secret" | "ConfigMap")) && (version, kind) != identity {
             let known =
                 ["/v1, Kind=Secret", "/v1, Kind=ConfigMap", "security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity"];
             let (group, version) = version.split_once('/').unwrap_or(("", version));
             problems.unsupported(format!("{path}.resourceRef"), &format!("{group}/{version}, Kind={kind}"), &known);
+        }
+        if text(reference, "name").is_empty() {
+            problems.required(format!("{path}.resourceRef.name"), "must provide a name");
         }
     }
 }
@@ -139,7 +141,8 @@ pub(super) fn c8(case: &Case<'_>, problems: &mut Problems) {
 }
 
 /// Tolerations that are new must stand in the project's list.
-pub(super) fn c9(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status> {
+pub(super) fn c9(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
+    let mut problems = Problems::default();
     let path = "spec.tolerations";
     if same(at(case.new, path), at(case.old, path)) || is_deleting(case.new) {
         return Ok(());
@@ -157,13 +160,15 @@ pub(super) fn c9(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status>
             text(one, "key") == key && (!has(one, "value") || same(at(one, "value"), at(toleration, "value")))
         };
         if !given && !allowed.iter().flat_map(|list| list.iter()).any(fits) {
-            let detail = "only the following tolerations are allowed: []";
-            let shown: Vec<&str> = allowed.iter().flat_map(|list| list.iter()).map(|one| text(one, "key")).collect();
-            let detail = detail.replace("[]", &format!("[{}]", shown.join(" ")));
+            let keys: Vec<&str> = allowed.iter().flat_map(|list| list.iter()).map(|one| text(one, "key")).collect();
+            let detail = format!("only the following tolerations are allowed: [{}]", keys.join(" "));
             problems.forbidden(format!("{path}[{index}]"), &detail);
         }
     }
-    Ok(())
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(case.refuse(format!("error while validating tolerations against allowlist: {}", problems.bracketed())))
 }
 
 pub(super) fn c11(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status> {
@@ -222,8 +227,10 @@ pub(super) fn c17(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
         }
         let wanted = format!("{}.{}.{default}", name(case.new), name(&case.refs.project));
         if domain != wanted {
-            let detail = "shoot uses a default domain but does not match expected scheme: <shoot-name>.<project-name>.<default-domain>";
-            return refuse(Cause::invalid(path, &domain.into(), detail));
+            let detail = format!(
+                "shoot uses a default domain but does not match expected scheme: <shoot-name>.<project-name>.<default-domain> (expected '{wanted}', but got '{domain}')"
+            );
+            return refuse(Cause::invalid(path, &domain.into(), &detail));
         }
         if list(case.new, "spec.dns.providers").iter().any(|provider| is_true(provider, "primary")) {
             let detail = "primary dns provider must not be set when default domain is used";

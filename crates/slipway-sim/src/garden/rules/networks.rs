@@ -12,8 +12,14 @@ use crate::{
 
 const MASK: &str = "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize";
 
-/// Networks of a Seed that no Shoot may use: the VPN between the two runs there.
-const RESERVED: [&str; 5] = ["240.0.0.0/8", "241.0.0.0/8", "242.0.0.0/8", "243.0.0.0/8", "244.0.0.0/8"];
+/// Networks that no Shoot may use, and what they are kept for: the VPN between Shoot and Seed maps there.
+const RESERVED: [(&str, &str); 5] = [
+    ("240.0.0.0/8", "kube-apiserver"),
+    ("241.0.0.0/8", "seed pod network"),
+    ("242.0.0.0/8", "shoot node network"),
+    ("243.0.0.0/8", "shoot service network"),
+    ("244.0.0.0/8", "shoot pod network"),
+];
 
 pub(super) fn c1(case: &Case<'_>, problems: &mut Problems) {
     let families = texts(case.new, "spec.networking.ipFamilies");
@@ -56,7 +62,7 @@ pub(super) fn c1(case: &Case<'_>, problems: &mut Problems) {
 }
 
 fn networks<'a>(case: &Case<'a>) -> Vec<(String, &'a str, Cidr)> {
-    let parsed = ["nodes", "pods", "services"].into_iter().filter_map(|field| {
+    let parsed = ["nodes", "services", "pods"].into_iter().filter_map(|field| {
         let path = format!("spec.networking.{field}");
         let given = text(case.new, &path);
         given.parse::<Cidr>().ok().map(|cidr| (path, given, cidr))
@@ -69,12 +75,18 @@ pub(super) fn c2(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status>
         return Ok(());
     }
     let networks = networks(case);
-    for (index, (path, given, cidr)) in networks.iter().enumerate() {
-        for (other_path, other_given, other) in &networks[index + 1..] {
-            if cidr.overlaps(other) {
-                let detail = format!("must not overlap with {path:?} ({given:?})");
-                problems.invalid(other_path.as_str(), *other_given, &detail);
-            }
+    let overlap = |one: &str, other: &str| {
+        let found = |field: &str| networks.iter().find(|(path, ..)| path.ends_with(field));
+        matches!((found(one), found(other)), (Some((.., one)), Some((.., other))) if one.overlaps(other))
+    };
+    // Which of the two is blamed, and in which order, is the real server's habit.
+    for (one, other, blamed) in
+        [("pod", "service", "services"), ("pod", "node", "pods"), ("service", "node", "services")]
+    {
+        if overlap(&format!("{one}s"), &format!("{other}s")) {
+            let path = format!("spec.networking.{blamed}");
+            let detail = format!("shoot {one} network intersects with shoot {other} network");
+            problems.invalid(path.as_str(), text(case.new, &path), &detail);
         }
     }
     Ok(())
@@ -95,9 +107,10 @@ pub(super) fn c3(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status>
         }
     }
     for (path, given, cidr) in networks(case) {
-        for reserved in RESERVED {
+        for (reserved, what) in RESERVED {
             if reserved.parse::<Cidr>().is_ok_and(|reserved| reserved.overlaps(&cidr)) {
-                let detail = format!("must not overlap with \"[]\" ({reserved:?})");
+                let kind = path.trim_start_matches("spec.networking.").trim_end_matches('s');
+                let detail = format!("{kind} network intersects with reserved {what} mapping range ({reserved})");
                 problems.invalid(path.as_str(), given, &detail);
             }
         }
@@ -105,19 +118,25 @@ pub(super) fn c3(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status>
     Ok(())
 }
 
-pub(super) fn c4(case: &Case<'_>, problems: &mut Problems) {
-    if case.is_workerless() || !has(case.new, MASK) {
-        return;
-    }
-    let mask = number(case.new, MASK);
+fn mask(case: &Case<'_>) -> Option<i64> {
+    (has(case.new, MASK) && !case.is_workerless()).then(|| number(case.new, MASK))
+}
+
+pub(super) fn c4_range(case: &Case<'_>, problems: &mut Problems) {
+    let Some(mask) = mask(case) else { return };
     let families = texts(case.new, "spec.networking.ipFamilies");
-    let (bits, default) = if families == ["IPv6"] { (128, 64) } else { (32, 24) };
     if families == ["IPv6"] && !(64..=124).contains(&mask) {
         let detail = "nodeCIDRMaskSize must be between 64 and 124 for IPv6 single-stack clusters";
         problems.invalid(MASK, mask, detail);
     } else if families == ["IPv4"] && !(16..=28).contains(&mask) {
         problems.invalid(MASK, mask, "nodeCIDRMaskSize must be between 16 and 28");
     }
+}
+
+pub(super) fn c4(case: &Case<'_>, problems: &mut Problems) {
+    let Some(mask) = mask(case) else { return };
+    let families = texts(case.new, "spec.networking.ipFamilies");
+    let (bits, default) = if families == ["IPv6"] { (128, 64) } else { (32, 24) };
     let most = |object, path: &str| number(object, path);
     let pools = list(case.new, "spec.provider.workers").iter().map(|worker| most(worker, "kubernetes.kubelet.maxPods"));
     let pods = pools.chain([most(case.new, "spec.kubernetes.kubelet.maxPods")]).max().unwrap_or_default();

@@ -14,8 +14,7 @@ use crate::garden::{
 };
 
 /// Words for the annotation that runs at once, besides those of the next table.
-const AT_ONCE: [&str; 5] =
-    ["force-in-place-update", "maintain", "renew-garden-access-secrets", "renew-workload-identity-tokens", "retry"];
+const AT_ONCE: [&str; 3] = ["force-in-place-update", "maintain", "retry"];
 
 /// Words for both annotations.
 const WORDS: [&str; 16] = [

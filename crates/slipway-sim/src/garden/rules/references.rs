@@ -37,7 +37,10 @@ impl Refs {
         let seed = if seed_name.is_empty() { Some(Value::Null) } else { ctx.view.get(CORE, "seeds", "", seed_name) };
         let seed = seed.ok_or_else(|| {
             let why = Status::not_found(CORE, "seed", seed_name).message;
-            Status::internal(format!("could not find referenced seed {seed_name:?}: {why}"))
+            let message = format!(
+                "error retrieving default domains: Internal error occurred: could not get seed {seed_name}: {why}"
+            );
+            Status::new(500, "", message)
         })?;
         let place = namespace(shoot);
         let project = project(place, ctx.view).ok_or_else(|| {
@@ -69,7 +72,7 @@ pub(crate) fn profile(shoot: &Value, view: &dyn View) -> Result<Profile, String>
             let root = text(&found, "spec.parent.name").to_owned();
             Ok(Profile { root, spec: at(&found, "status.cloudProfileSpec").clone() })
         }
-        kind => Err(format!("unexpected cloudprofile kind {kind}")),
+        kind => Err(format!("could not find referenced cloud profile with kind {kind:?}")),
     }
 }
 
@@ -172,6 +175,7 @@ pub(super) fn n6(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status>
     Ok(())
 }
 
+/// The audit policy is not looked up here: that is left to a webhook which is not part of the API server.
 pub(super) fn n7(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
     if !case.spec_changed() || is_deleting(case.new) {
         return Ok(());
@@ -193,30 +197,23 @@ pub(super) fn n7(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
         if !exists(plural, called) {
             let why = missing(plural, called);
             let entry = text(resource, "name");
-            return Err(case.refuse(format!("failed to resolve shoot resource reference {entry:?}: {why}")));
+            return Err(case.refuse(format!("failed to resolve resource reference {entry:?}: {why}")));
         }
     }
     let server = "spec.kubernetes.kubeAPIServer";
-    for (path, what) in [
-        ("auditConfig.auditPolicy.configMapRef.name", "audit policy"),
-        ("structuredAuthentication.configMapName", "authentication config"),
-        ("structuredAuthorization.configMapName", "authorization config"),
-    ] {
-        let called = text(at(case.new, server), path);
+    for what in ["authentication", "authorization"] {
+        let called = text(at(case.new, server), &format!("structured{}.configMapName", capital(what)));
         if !called.is_empty() && !exists("configmaps", called) {
             let why = missing("configmaps", called);
-            return Err(case.refuse(format!("failed to reference {what} ConfigMap: {why}")));
+            return Err(case.refuse(format!("failed to resolve structured {what} config map reference: {why}")));
         }
     }
     for provider in list(case.new, "spec.dns.providers") {
-        let called = if text(provider, "credentialsRef.kind") == "Secret" {
-            text(provider, "credentialsRef.name")
-        } else {
-            text(provider, "secretName")
-        };
+        let by_name = text(provider, "credentialsRef.kind") == "Secret";
+        let called = text(provider, if by_name { "credentialsRef.name" } else { "secretName" });
         if !called.is_empty() && !exists("secrets", called) {
             let why = missing("secrets", called);
-            return Err(case.refuse(format!("failed to reference DNS provider credentials {why}")));
+            return Err(case.refuse(format!("failed to resolve credentials reference of type Secret: {why}")));
         }
     }
     let referenced: Vec<&str> = list(case.new, "spec.resources")
@@ -233,6 +230,10 @@ pub(super) fn n7(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
         }
     }
     Ok(())
+}
+
+fn capital(word: &str) -> String {
+    word.replacen('a', "A", 1)
 }
 
 /// Who may not read credentials could otherwise move a cluster into another account.

@@ -74,7 +74,7 @@ fn may_be_scheduled(case: &Case<'_>) -> Result<(), Status> {
     Ok(())
 }
 
-pub(super) fn u15(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
+pub(super) fn u15(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status> {
     let path = "spec.seedSelector";
     let scheduled = !case.is_create() && has(case.old, SEED);
     if !scheduled || same(at(case.new, path), at(case.old, path)) {
@@ -84,10 +84,12 @@ pub(super) fn u15(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
         return Err(case.refuse("spec.seedSelector: Forbidden: field cannot be unset once the shoot is scheduled"));
     }
     if !scheduler::selects(at(case.new, path), &case.refs.seed) {
+        let mut shown = at(case.new, path).clone();
+        let types = shown.as_object_mut().and_then(|shown| shown.remove("providerTypes")).unwrap_or_default();
+        shown["ProviderTypes"] = types;
         let on = name(&case.refs.seed);
-        return Err(case.refuse(format!(
-            "spec.seedSelector: Forbidden: the seed selector does not match the seed '{on}' the shoot is scheduled on"
-        )));
+        let detail = format!("cannot change seedSelector to not match the labels of the already selected seed {on:?}");
+        problems.invalid(path, shown, &detail);
     }
     Ok(())
 }
@@ -104,7 +106,7 @@ pub(super) fn u21(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
 
 pub(super) fn finalizer(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
     let held = |shoot| texts(shoot, "metadata.finalizers").contains(&FINALIZER);
-    let processed = has(case.new, "status.technicalID") && has(case.new, "status.lastOperation");
+    let processed = !text(case.new, "status.technicalID").is_empty() && has(case.new, "status.lastOperation");
     if processed && held(case.old) && !held(case.new) && !is_deleted(case.new) {
         return Err(case.refuse(format!(
             "finalizer {FINALIZER:?} cannot be removed because shoot deletion has not completed successfully yet"

@@ -76,19 +76,10 @@ struct World {
 impl World {
     fn new() -> Self {
         let mut all = landscape::objects();
-        all.push(
-            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "audit", "namespace": "garden-dev"}}),
-        );
-        all.push(json!({"apiVersion": format!("{CORE}/v1beta1"), "kind": "Shoot", "metadata": {"name": "other", "namespace": "garden-dev"},
-            "spec": {"dns": {"domain": "taken.example.org"}}}));
-        all.push(json!({"apiVersion": format!("{CORE}/v1beta1"), "kind": "Quota", "metadata": {"name": "small", "namespace": "garden-dev"},
-            "spec": {"scope": {"kind": "Project"}, "metrics": {"cpu": "4"}}}));
-        all.push(json!({"apiVersion": "security.gardener.cloud/v1alpha1", "kind": "CredentialsBinding",
-            "metadata": {"name": "limited", "namespace": "garden-dev"}, "provider": {"type": "aws"},
-            "credentialsRef": {"apiVersion": "v1", "kind": "Secret", "namespace": "garden-dev", "name": "aws-credentials"},
-            "quotas": [{"name": "small", "namespace": "garden-dev"}]}));
-        all.push(json!({"apiVersion": format!("{CORE}/v1beta1"), "kind": "Project", "metadata": {"name": "going", "deletionTimestamp": "2026-01-01T00:00:00Z"},
-            "spec": {"namespace": "garden-going"}}));
+        all.extend(extra_objects());
+        for project in all.iter_mut().filter(|one| name(one) == "going" && text(one, "kind") == "Project") {
+            set(project, "metadata.deletionTimestamp", "2026-01-01T00:00:00Z");
+        }
         let shared = kinds::Shared {
             clock: Clock::at(now(), Pace::Manual),
             issuer: Issuer::default(),
@@ -138,7 +129,30 @@ impl World {
     }
 }
 
-fn base() -> Value {
+/// Objects besides the landscape's that the edits refer to.
+pub(super) fn extra_objects() -> Vec<Value> {
+    let mut other = base();
+    set(&mut other, "metadata.name", "other");
+    set(&mut other, "spec.dns.domain", "taken.example.org");
+    annotate(&mut other, "shoot.gardener.cloud/ignore", "true");
+    let core = format!("{CORE}/v1beta1");
+    let place = |called: &str| json!({"name": called, "namespace": "garden-dev"});
+    vec![
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "garden-going",
+            "labels": {"gardener.cloud/role": "project", "project.gardener.cloud/name": "going"}}}),
+        json!({"apiVersion": core, "kind": "Project", "metadata": {"name": "going"}, "spec": {"namespace": "garden-going"}}),
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": place("audit")}),
+        json!({"apiVersion": core, "kind": "Quota", "metadata": place("small"),
+            "spec": {"scope": {"apiVersion": core, "kind": "Project"}, "metrics": {"cpu": "4"}}}),
+        json!({"apiVersion": "security.gardener.cloud/v1alpha1", "kind": "CredentialsBinding", "metadata": place("limited"),
+            "provider": {"type": "aws"},
+            "credentialsRef": {"apiVersion": "v1", "kind": "Secret", "namespace": "garden-dev", "name": "aws-credentials"},
+            "quotas": [{"name": "small", "namespace": "garden-dev"}]}),
+        other,
+    ]
+}
+
+pub(super) fn base() -> Value {
     json!({
         "apiVersion": format!("{CORE}/v1beta1"), "kind": "Shoot",
         "metadata": {"name": "shop", "namespace": "garden-dev"},
@@ -155,9 +169,9 @@ fn base() -> Value {
     })
 }
 
-type Edit = fn(&mut Value);
+pub(super) type Edit = fn(&mut Value);
 /// Rule, edit, code, and what the sentence must contain.
-type Row = (&'static str, Edit, u16, &'static str);
+pub(super) type Row = (&'static str, Edit, u16, &'static str);
 
 const POOL: &str = "spec.provider.workers.0";
 
@@ -174,7 +188,7 @@ fn another_pool(shoot: &mut Value) -> &mut Value {
 }
 
 #[rustfmt::skip]
-const CREATES: &[Row] = &[
+pub(super) const CREATES: &[Row] = &[
     ("N1",  |s| set(s, "metadata.name", "a--b"),                                       422, "metadata.name: Invalid value: \"a--b\": name may not contain two consecutive hyphens"),
     ("N1",  |s| set(s, "metadata.name", "Shop"),                                       422, "metadata.name: Invalid value"),
     ("N2",  |s| set(s, "metadata.name", "a-name-that-is-far-too-long"),                422, "name: Invalid value"),
@@ -188,8 +202,10 @@ const CREATES: &[Row] = &[
     ("N6",  |s| set(s, "spec.credentialsBindingName", "unknown"),                      403, "credentialsbinding.security.gardener.cloud \"unknown\" not found"),
     ("N6",  |s| set(s, "spec.credentialsBindingName", "gcp"),                          403, "spec.provider.type: Invalid value: \"aws\": provider type in shoot must match provider type of referenced CredentialsBinding: \"gcp\""),
     ("N6",  |s| set(s, "spec.provider.type", "gcp"),                                   403, "spec.provider.type: Invalid value: \"gcp\": provider type in shoot must equal provider type of referenced CloudProfile: \"aws\""),
-    ("N7",  |s| set(s, "spec.kubernetes.kubeAPIServer.auditConfig.auditPolicy.configMapRef.name", "none"), 403, "configmaps \"none\" not found"),
-    ("N7",  |s| set(s, "spec.resources", json!([{"name": "r", "resourceRef": {"apiVersion": "v1", "kind": "Secret", "name": "none"}}])), 403, "failed to resolve shoot resource reference \"r\": secrets \"none\" not found"),
+    ("N7",  |s| set(s, "spec.kubernetes.kubeAPIServer.auditConfig.auditPolicy.configMapRef.name", "none"), 200, ""),
+    ("N7",  |s| set(s, "spec.kubernetes.kubeAPIServer.structuredAuthentication.configMapName", "none"), 403, "failed to resolve structured authentication config map reference: configmaps \"none\" not found"),
+    ("N7",  |s| { set(s, "spec.dns.domain", "own.example.org"); set(s, "spec.dns.providers", json!([{"primary": true, "type": "aws-route53", "credentialsRef": {"apiVersion": "v1", "kind": "Secret", "name": "none"}}])); }, 403, "failed to resolve credentials reference of type Secret: secrets \"none\" not found"),
+    ("N7",  |s| set(s, "spec.resources", json!([{"name": "r", "resourceRef": {"apiVersion": "v1", "kind": "Secret", "name": "none"}}])), 403, "failed to resolve resource reference \"r\": secrets \"none\" not found"),
     ("N8",  |s| set(s, "spec.exposureClassName", "unknown"),                           403, "exposureclass.core.gardener.cloud \"unknown\" not found"),
     ("N9",  |s| set(s, "spec.extensions", json!([{"type": "unknown"}])),               403, "given Shoot uses non-registered extension type: spec.extensions[0].type (\"unknown\")"),
     ("N9",  |s| set(s, "spec.networking.type", "smoke"),                               403, "given Shoot uses non-registered networking type: spec.networking.type (\"smoke\")"),
@@ -199,7 +215,7 @@ const CREATES: &[Row] = &[
     ("U10", |s| set(s, "spec.kubernetes.version", "1.29"),                             403, "couldn't find a suitable version for 1.29"),
     ("U9",  |s| pool(s, "kubernetes.version", json!("1.35.2")),                        422, "spec.provider.workers[0].kubernetes.version: Forbidden: worker group kubernetes version must not be higher"),
     ("U13", |s| set(s, "spec.controlPlane.highAvailability.failureTolerance.type", "rack"), 422, "spec.controlPlane.highAvailability.failureTolerance.type: Unsupported value: \"rack\""),
-    ("U14", |s| set(s, "spec.seedName", "none"),                                       500, "could not find referenced seed \"none\""),
+    ("U14", |s| set(s, "spec.seedName", "none"),                                       500, "could not get seed none: seed.core.gardener.cloud \"none\" not found"),
     ("U14", |s| set(s, "spec.seedName", "aws-protected"),                              403, "forbidden to use a seed whose taints are not tolerated by the shoot"),
     ("W1",  |s| pool(s, "name", json!("Pool")),                                        422, "spec.provider.workers[0].name: Invalid value"),
     ("W1",  |s| pool(s, "name", json!("a-much-too-long-name")),                        422, "spec.provider.workers[0].name: Too long: may not be more than 15 bytes"),
@@ -219,14 +235,16 @@ const CREATES: &[Row] = &[
     ("W8",  |s| pool(s, "machine.type", json!("m4.large")),                            403, "machine type \"m4.large\" is unusable, supported types are"),
     ("W8",  |s| { pool(s, "machine.type", json!("g4dn.xlarge")); pool(s, "zones", json!(["eu-central-1c"])); }, 403, "is unavailable in at least one zone"),
     ("W8",  |s| pool(s, "volume.type", json!("gp2")),                                  403, "volume type \"gp2\" is unusable"),
-    ("W9",  |s| pool(s, "machine.image.version", json!("9.9.9")),                      403, "spec.provider.workers[0].machine.image: Invalid value"),
-    ("W9",  |s| pool(s, "machine.image.version", json!("1592.3.0")),                   403, "machine image version 'gardenlinux:1592.3.0' is expired"),
+    ("W9",  |s| pool(s, "machine.image.version", json!("9.9.9")),                      403, "spec.provider.workers[0].machine.image.version: Unsupported value: \"9.9.9\""),
+    ("W9",  |s| pool(s, "machine.image", json!({"name": "windows", "version": "1.0.0"})), 403, "image is not supported"),
+    ("W9",  |s| pool(s, "machine.architecture", json!("arm64")),                    403, "arm64"),
+    ("W9",  |s| pool(s, "machine.image.version", json!("1592.3.0")),                   403, "machine.image.version: Unsupported value: \"1592.3.0\""),
     ("W9",  |s| { pool(s, "machine.image", json!({"name": "ubuntu", "version": "22.4.20260101"})); set(s, "spec.kubernetes.version", "1.35.2"); }, 403, "does not support kubelet version '1.35.2'"),
     ("W9",  |s| pool(s, "machine.image", json!({"name": "windows"})),                  403, "spec.provider.workers[0]: Invalid value: \"windows\": image is not supported"),
     ("W10", |s| pool(s, "zones", json!(["mars-1"])),                                   403, "spec.provider.workers[0].zones[0]: Unsupported value: \"mars-1\""),
     ("W10", |s| pool(s, "zones", json!(["eu-central-1a", "eu-central-1a"])),           403, "spec.provider.workers[0].zones[1]: Duplicate value: \"eu-central-1a\""),
     ("W10", |s| { set(s, "spec.region", "ap-northeast-3"); },                          403, "this region does not support availability zones, please do not configure them"),
-    ("W11", |s| { pool(s, "minimum", json!(101)); pool(s, "maximum", json!(101)); },   403, "must not exceed the limit of 100 total nodes"),
+    ("W11", |s| { pool(s, "minimum", json!(101)); pool(s, "maximum", json!(101)); },   403, "must not exceed the limit of 100 configured in the CloudProfile"),
     ("W12", |s| pool(s, "taints", json!([{"key": "a", "effect": "Sometimes"}])),       422, "spec.provider.workers[0].taints[0].effect: Unsupported value: \"Sometimes\""),
     ("W12", |s| pool(s, "taints", json!([{"key": "node.gardener.cloud/critical-components-not-ready", "effect": "NoSchedule"}])), 422, "taint key is reserved by gardener"),
     ("W13", |s| pool(s, "priority", json!(-2)),                                        422, "spec.provider.workers[0].priority: Invalid value: -2: can not be less than -1"),
@@ -234,16 +252,18 @@ const CREATES: &[Row] = &[
     ("W13", |s| pool(s, "caBundle", json!("no certificate")),                          422, "caBundle is not a valid PEM-encoded certificate"),
     ("W14", |s| pool(s, "cri", json!({"name": "docker"})),                             422, "spec.provider.workers[0].cri.name: Unsupported value: \"docker\": supported values: \"containerd\""),
     ("W14", |s| pool(s, "machine.architecture", json!("mips")),                        422, "spec.provider.workers[0].machine.architecture: Unsupported value: \"mips\""),
-    ("W15", |s| pool(s, "kubernetes.kubelet.kubeReserved", json!({"cpu": "2"})),       403, "total reserved CPU (kubeReserved + systemReserved) cannot be more than the Node's CPU capacity '2'"),
+    ("W15", |s| pool(s, "kubernetes.kubelet.kubeReserved", json!({"cpu": "2"})),       403, "total reserved CPU (kubeReserved) cannot be more than the Node's CPU capacity '2'"),
     ("W16", |s| { set(s, "spec.provider.workers", json!([])); remove(s, "spec.credentialsBindingName"); }, 422, "spec.networking.type: Forbidden: this field should not be set for workerless Shoot clusters"),
     ("C1",  |s| set(s, "spec.networking.nodes", "10.250.0.1/16"),                      422, "spec.networking.nodes: Invalid value: \"10.250.0.1/16\": must be valid canonical CIDR"),
     ("C1",  |s| set(s, "spec.networking.nodes", "ten"),                                422, "spec.networking.nodes: Invalid value: \"ten\": invalid CIDR address: ten"),
     ("C1",  |s| set(s, "spec.networking.ipFamilies", json!(["IPv5"])),                 422, "spec.networking.ipFamilies[0]: Unsupported value: \"IPv5\""),
-    ("C2",  |s| set(s, "spec.networking.pods", "10.250.128.0/17"),                     403, "spec.networking.pods: Invalid value: \"10.250.128.0/17\": must not overlap with"),
-    ("C3",  |s| { set(s, "spec.seedName", "aws-eu1"); set(s, "spec.networking.nodes", "243.0.0.0/16"); }, 403, "spec.networking.nodes: Invalid value: \"243.0.0.0/16\": must not overlap with"),
+    ("C2",  |s| set(s, "spec.networking.pods", "10.250.128.0/17"),                     403, "spec.networking.pods: Invalid value: \"10.250.128.0/17\": shoot pod network intersects with shoot node network"),
+    ("C2",  |s| { set(s, "spec.networking.pods", "100.64.0.0/12"); set(s, "spec.networking.services", "100.64.0.0/13"); }, 403, "spec.networking.services"),
+    ("C3",  |s| { set(s, "spec.seedName", "aws-eu1"); set(s, "spec.networking.nodes", "240.0.0.0/16"); set(s, "spec.networking.pods", "241.0.0.0/16"); set(s, "spec.networking.services", "244.0.0.0/16"); }, 403, "mapping range"),
+    ("C3",  |s| { set(s, "spec.seedName", "aws-eu1"); set(s, "spec.networking.nodes", "243.0.0.0/16"); }, 403, "spec.networking.nodes: Invalid value: \"243.0.0.0/16\": node network intersects with reserved shoot service network mapping range (243.0.0.0/8)"),
     ("C4",  |s| set(s, "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize", 30),  422, "nodeCIDRMaskSize must be between 16 and 28"),
     ("C4",  |s| { set(s, "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize", 26); }, 422, "only supports 62 IP addresses"),
-    ("C5",  |s| set(s, "spec.maintenance.timeWindow", json!({"begin": "220000+0000", "end": "221000+0000"})), 422, "spec.maintenance.timeWindow: Invalid value: \"10m0s\": time window must not be smaller than 30m0s"),
+    ("C5",  |s| set(s, "spec.maintenance.timeWindow", json!({"begin": "220000+0000", "end": "221000+0000"})), 422, "spec.maintenance.timeWindow: Invalid value: 600000000000: time window must not be smaller than 30m0s"),
     ("C5",  |s| set(s, "spec.maintenance.timeWindow", json!({"begin": "x", "end": "y"})), 422, "spec.maintenance.timeWindow.begin/end: Invalid value"),
     ("C6",  |s| set(s, "spec.hibernation.schedules", json!([{"start": "every day"}])), 422, "spec.hibernation.schedules[0].start: Invalid value: \"every day\": not a valid cron spec"),
     ("C6",  |s| set(s, "spec.hibernation.schedules", json!([{"start": "0 1 * * *", "location": "Mars"}])), 422, "spec.hibernation.schedules[0].location: Invalid value: \"Mars\": not a valid location"),
@@ -253,16 +273,16 @@ const CREATES: &[Row] = &[
     ("C8",  |s| set(s, "spec.purpose", "fun"),                                         422, "spec.purpose: Unsupported value: \"fun\": supported values: \"development\", \"evaluation\", \"production\", \"testing\""),
     ("C8",  |s| set(s, "spec.purpose", "infrastructure"),                              422, "spec.purpose: Unsupported value"),
     ("C9",  |s| set(s, "spec.tolerations", json!([{"key": "anything"}])),              403, "spec.tolerations[0]: Forbidden: only the following tolerations are allowed"),
-    ("C10", |s| set(s, "spec.accessRestrictions", json!([{"name": "mars-only"}])),     403, "spec.accessRestrictions[0].name: Unsupported value: \"mars-only\""),
+    ("C10", |s| set(s, "spec.accessRestrictions", json!([{"name": "mars-only"}])),     403, "spec.accessRestrictions[0]: Unsupported value: \"mars-only\""),
     ("C11", |s| set(s, "spec.dns.domain", "taken.example.org"),                        403, "spec.dns.domain: Duplicate value: \"taken.example.org\""),
     ("C11", |s| set(s, "spec.dns.domain", "below.taken.example.org"),                  403, "the domain is already used by another shoot or it is a subdomain"),
     ("C12", |s| set(s, "spec.kubernetes.kubeAPIServer.structuredAuthentication", json!({"configMapName": ""})), 422, "structuredAuthentication.configMapName: Forbidden: must provide a name"),
-    ("C13", |s| set(s, "spec.kubernetes.kubeAPIServer.eventTTL", "25h"),               422, "spec.kubernetes.kubeAPIServer.eventTTL: Invalid value: \"25h\": can not be longer than 24h"),
+    ("C13", |s| set(s, "spec.kubernetes.kubeAPIServer.eventTTL", "25h"),               422, "spec.kubernetes.kubeAPIServer.eventTTL: Invalid value: \"25h0m0s\": can not be longer than 24h"),
     ("C13", |s| set(s, "spec.kubernetes.kubeAPIServer.serviceAccountConfig.maxTokenExpiration", "1h"), 422, "must be at least 720h (30d)"),
     ("C13", |s| set(s, "spec.kubernetes.kubeProxy.mode", "Magic"),                     422, "spec.kubernetes.kubeProxy.mode: Unsupported value: \"Magic\""),
     ("C14", |s| { set(s, "spec.kubernetes.version", "1.35.2"); set(s, "spec.addons.nginxIngress.enabled", false); }, 422, "spec.addons: Forbidden: for Kubernetes versions >= 1.35"),
     ("C14", |s| set(s, "spec.kubernetes.kubeControllerManager.podEvictionTimeout", "2m"), 422, "podEvictionTimeout field is no longer supported"),
-    ("C15", |s| set(s, "spec.credentialsBindingName", "limited"),                      403, "quota limits exceeded. Unable to allocate further \"cpu\""),
+    ("C15", |s| set(s, "spec.credentialsBindingName", "limited"),                      403, "quota limits exceeded. Unable to allocate further cpu "),
     ("C16", |s| annotate(s, "gardener.cloud/operation", "dance"),                      422, "metadata.annotations[gardener.cloud/operation]: Unsupported value: \"dance\""),
     ("C16", |s| annotate(s, "gardener.cloud/operation", "retry;reconcile"),            422, "operation 'retry' is not permitted to be run in parallel with other operations"),
     ("C16", |s| annotate(s, "gardener.cloud/operation", "rotate-ca-start"),            422, "cannot start CA rotation if shoot was not yet created successfully"),
@@ -273,7 +293,7 @@ const CREATES: &[Row] = &[
 ];
 
 #[rustfmt::skip]
-const UPDATES: &[Row] = &[
+pub(super) const UPDATES: &[Row] = &[
     ("U1",  |s| { set(s, "metadata.deletionTimestamp", "2026-06-01T00:00:00Z"); set(s, "spec.purpose", "testing"); }, 422, "spec: Forbidden: cannot update shoot spec if deletion timestamp is set. Requested changes:"),
     ("U2",  |s| set(s, "spec.region", "us-east-1"),                                    422, "spec.region: Invalid value: \"us-east-1\": field is immutable"),
     ("U2",  |s| set(s, "spec.networking.type", "cilium"),                              422, "spec.networking.type: Invalid value: \"cilium\": field is immutable"),

@@ -1,6 +1,8 @@
 //! U1 to U13, U16 to U18: what may change about a stored Shoot.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
 
 use super::Case;
 use crate::{
@@ -22,22 +24,36 @@ pub(super) fn u1(case: &Case<'_>, problems: &mut Problems) {
     }
 }
 
-/// Paths of what differs, for the sentence above.
+/// What differs, for the sentence above: by the names the real server has for its fields.
 fn differences(new: &Value, old: &Value, path: &str) -> Vec<String> {
+    let below = |key: &str, new: &Value, old: &Value| {
+        differences(new, old, &if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") })
+    };
     match (new, old) {
         (Value::Object(new), Value::Object(old)) => {
-            let mut keys: Vec<&String> = new.keys().chain(old.keys()).collect();
-            keys.sort();
-            keys.dedup();
-            let below = |key: &String| {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                differences(new.get(key).unwrap_or(&Value::Null), old.get(key).unwrap_or(&Value::Null), &path)
-            };
-            keys.into_iter().flat_map(below).collect()
+            let keys: BTreeSet<&String> = new.keys().chain(old.keys()).collect();
+            let field = |map: &Map<String, Value>, key: &String| map.get(key).cloned().unwrap_or_default();
+            keys.into_iter().flat_map(|key| below(&go_name(key), &field(new, key), &field(old, key))).collect()
+        }
+        (Value::Array(new), Value::Array(old)) if new.len() == old.len() => {
+            let pairs = new.iter().zip(old).enumerate();
+            pairs.flat_map(|(index, (new, old))| below(&format!("slice[{index}]"), new, old)).collect()
         }
         (new, old) if same(new, old) => Vec::new(),
-        (new, old) => vec![format!("{path}: {new} != {old}")],
+        (new, old) => {
+            let shown = |value: &Value| match value {
+                Value::Null => "<nil pointer>".to_owned(),
+                Value::String(text) => text.clone(),
+                value => value.to_string(),
+            };
+            vec![format!("{path}: {} != {}", shown(new), shown(old))]
+        }
     }
+}
+
+fn go_name(key: &str) -> String {
+    let (first, rest) = key.split_at(key.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}", first.to_uppercase())
 }
 
 /// Rules about updates are silent for creates and for Shoots whose deletion has begun: then U1 speaks.
@@ -210,7 +226,7 @@ pub(super) fn u11(case: &Case<'_>, problems: &mut Problems) {
 }
 
 pub(super) fn u12(case: &Case<'_>, problems: &mut Problems) {
-    if !applies(case) {
+    if !applies(case) || case.is_workerless() {
         return;
     }
     for (path, worker, old) in case.workers().filter(|(_, _, old)| !old.is_null()) {

@@ -261,29 +261,37 @@ pub(super) fn w16(case: &Case<'_>, problems: &mut Problems) {
         return;
     }
     // The real server names two of the paths with a capital S; so do we.
-    const FIELDS: [(&str, &str); 12] = [
+    const FIELDS: [(&str, &str); 17] = [
         ("spec.provider.infrastructureConfig", ""),
         ("spec.provider.controlPlaneConfig", ""),
         ("spec.provider.workersSettings", ""),
-        ("spec.networking.type", ""),
-        ("spec.networking.providerConfig", ""),
-        ("spec.networking.pods", ""),
-        ("spec.networking.nodes", ""),
+        ("spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize", ""),
+        ("spec.kubernetes.kubeControllerManager.nodeCIDRMaskSizeIPv6", ""),
+        ("spec.kubernetes.kubeControllerManager.horizontalPodAutoscaler", ""),
+        ("spec.kubernetes.kubeControllerManager.nodeMonitorGracePeriod", ""),
         ("spec.kubernetes.kubeScheduler", ""),
         ("spec.kubernetes.kubeProxy", ""),
         ("spec.kubernetes.kubelet", ""),
         ("spec.kubernetes.clusterAutoscaler", "spec.kubernetes.clusterAutoScaler"),
         ("spec.kubernetes.verticalPodAutoscaler", "spec.kubernetes.verticalPodAutoScaler"),
+        ("spec.networking.type", ""),
+        ("spec.networking.providerConfig", ""),
+        ("spec.networking.pods", ""),
+        ("spec.networking.nodes", ""),
+        ("spec.maintenance.autoUpdate.machineImageVersion", ""),
     ];
     for (path, shown) in FIELDS {
         if has(case.new, path) {
             problems.forbidden(if shown.is_empty() { path } else { shown }, WORKERLESS);
         }
     }
-    if has(case.new, "spec.maintenance.autoUpdate.machineImageVersion") {
-        problems.forbidden("spec.maintenance.autoUpdate.machineImageVersion", WORKERLESS);
-    }
     if has(case.new, "spec.addons") {
         problems.forbidden("spec.addons", "addons cannot be enabled for Workerless Shoot clusters");
+    }
+}
+
+pub(super) fn w16_system_components(case: &Case<'_>, problems: &mut Problems) {
+    if case.is_workerless() && has(case.new, "spec.systemComponents") {
+        problems.forbidden("spec.systemComponents", WORKERLESS);
     }
 }

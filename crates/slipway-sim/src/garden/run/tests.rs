@@ -212,3 +212,36 @@ async fn histories_keep_the_promises_and_depend_on_the_seed_alone() {
     assert_eq!(histories[0], histories[1]);
     assert!(histories[0].iter().any(|state| state == "Create Error"), "{:?}", histories[0]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_driver_plays_the_life_of_a_shoot_on_a_real_gardener_api_server() {
+    let real = match crate::real::Garden::start(&[]).await {
+        Ok(real) => real,
+        Err(error @ (crate::real::Error::Off | crate::real::Error::NotBuilt))
+            if crate::real::Mode::from_env() != crate::real::Mode::Required =>
+        {
+            return eprintln!("SKIPPED: {error}");
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let options = Options { pace: Pace::Scale(300.0), ..Options::default() };
+    let driver = Driver::start(real.kubeconfig(), options).await.expect("driver");
+    let client = real.client();
+    let remote = Remote(client.clone());
+    remote.create(SHOOTS, shoot("shop")).await.expect("created");
+    let created = until(&remote, "shop", succeeded).await;
+    assert_eq!(text(&created, "status.lastOperation.type"), "Create");
+    // Signed by the real server, with the CA the driver has put where it looks.
+    let own = client_of(&request(&client, "shop", 600).await.expect("kubeconfig")).await;
+    let answer = Api::<Namespace>::all(own.clone()).list(&ListParams::default()).await;
+    assert!(answer.is_ok(), "{answer:?}");
+    remote.patch(SHOOTS, "garden-dev", "shop", "", json!({"spec": {"purpose": "production"}})).await.expect("patched");
+    until(&remote, "shop", |shoot| succeeded(shoot) && text(shoot, "status.lastOperation.type") == "Reconcile").await;
+    let api = remote_shoots(&client);
+    let confirm = json!({"metadata": {"annotations": {"confirmation.gardener.cloud/deletion": "true"}}});
+    api.patch("shop", &PatchParams::default(), &Patch::Merge(confirm)).await.expect("confirmed");
+    api.delete("shop", &DeleteParams::default()).await.expect("deleted");
+    until(&remote, "shop", Value::is_null).await;
+    let refused = driver.journal().since(0).into_iter().filter(|line| line["what"] == "refused").collect::<Vec<_>>();
+    assert_eq!(refused, Vec::<Value>::new(), "the real server took everything the engine wrote");
+}

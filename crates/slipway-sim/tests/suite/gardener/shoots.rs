@@ -93,6 +93,13 @@ pub(super) async fn settled<F: Future<Output = Answer>>(mut ask: impl FnMut() ->
     ask().await
 }
 
+/// Who the server says we are.
+pub(super) async fn me(cx: &Cx) -> String {
+    let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
+    let answer = cx.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &review).await.created();
+    answer.text("/status/userInfo/username").to_owned()
+}
+
 /// A created Shoot.
 pub(super) async fn create(cx: &Cx, shoot: &Value) -> Value {
     let path = path(cx, "");

@@ -10,7 +10,7 @@ use k8s_openapi::api::{
 use kube::{
     Api, Resource as _, ResourceExt as _,
     api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
-    core::GroupVersionKind,
+    core::{GroupVersionKind, PartialObjectMeta},
     discovery::{Discovery, Scope},
     runtime::{
         WatchStreamExt as _,
@@ -247,9 +247,9 @@ async fn get_or_nothing(cx: Cx) {
 }
 
 async fn a_metadata_watcher_sees_names_only(cx: Cx) {
-    let api = maps(&cx);
-    api.create(&PostParams::default(), &map("a", "1")).await.expect("created");
-    let mut events = kube::runtime::metadata_watcher(api, watcher::Config::default()).applied_objects().boxed();
+    maps(&cx).create(&PostParams::default(), &map("a", "1")).await.expect("created");
+    let api: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(cx.client.clone(), &cx.ns);
+    let mut events = watcher(api, watcher::Config::default()).applied_objects().boxed();
     let first = in_time(events.try_next()).await.expect("an event").expect("an object");
     assert_eq!(first.name_any(), "a");
 }

@@ -60,10 +60,10 @@ impl Life {
         if anew || !has(shoot, "status.retryCycleStartTime") {
             status["retryCycleStartTime"] = json!(seconds(env.now));
         }
-        if !has(shoot, "status.technicalID") {
+        if text(shoot, "status.technicalID").is_empty() {
             status["technicalID"] = json!(technical);
         }
-        if !has(shoot, "status.uid") {
+        if text(shoot, "status.uid").is_empty() {
             status["uid"] = at(shoot, "metadata.uid").clone();
         }
         if !run.rotation.is_empty() {
