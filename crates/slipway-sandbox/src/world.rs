@@ -51,7 +51,7 @@ pub enum UpError {
     #[error("the simulators cannot listen on this machine: {0}")]
     Simulator(#[source] io::Error),
     /// The clusters do not start.
-    #[error("{}", told(.0))]
+    #[error(transparent)]
     Clusters(#[from] ClustersError),
     /// A setting from the environment is wrong.
     #[error(transparent)]
@@ -70,17 +70,6 @@ impl UpError {
             Self::Folder(_) | Self::Simulator(_) | Self::Clusters(_) => false,
         }
     }
-}
-
-/// A sentence with its reasons.
-fn told(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(reason) = source {
-        text = format!("{text}: {reason}");
-        source = reason.source();
-    }
-    text
 }
 
 /// The running landscape.

@@ -37,12 +37,23 @@ pub enum DiskError {
     /// The folder cannot be made.
     #[error("the data folder cannot be used")]
     Folder(#[from] std::io::Error),
+    /// There is no room left.
+    #[error("the disk of the data folder is full; make room and start again")]
+    Full,
     /// The database refuses.
     #[error("the database of the data folder cannot be used")]
-    Database(#[from] sqlx::Error),
+    Database(#[source] sqlx::Error),
     /// A row is not what we wrote.
     #[error("the database holds an object that is no JSON")]
     Broken(#[from] serde_json::Error),
+}
+
+impl From<sqlx::Error> for DiskError {
+    fn from(error: sqlx::Error) -> Self {
+        // SQLite's own number for it.
+        let is_full = error.as_database_error().is_some_and(|told| told.code().as_deref() == Some("13"));
+        if is_full { Self::Full } else { Self::Database(error) }
+    }
 }
 
 /// One thing of a group.
