@@ -227,7 +227,10 @@ impl Storage for MemoryStore {
             let alive = match tables.replicas.get_mut(replica) {
                 Some(life) => {
                     *life = Life { beat: life.beat + 1, at: now };
-                    tables.fleet_time = Some((now, wall));
+                    // A heartbeat held up on its way does not set everybody's time back.
+                    if tables.fleet_time.is_none_or(|(latest, _)| latest <= now) {
+                        tables.fleet_time = Some((now, wall));
+                    }
                     true
                 }
                 None => false,

@@ -24,8 +24,10 @@ macro_rules! migrations {
     };
 }
 
-pub(crate) const POSTGRES: &[Migration] = migrations! { "postgres": 1 "0001_ground", };
-pub(crate) const SQLITE: &[Migration] = migrations! { "sqlite": 1 "0001_ground", };
+pub(crate) const POSTGRES: &[Migration] =
+    migrations! { "postgres": 1 "0001_ground", 2 "0002_operations_of_an_instance_by_state", };
+pub(crate) const SQLITE: &[Migration] =
+    migrations! { "sqlite": 1 "0001_ground", 2 "0002_operations_of_an_instance_by_state", };
 
 /// The table of what has been done, the same in both databases.
 pub(crate) const CREATE_TABLE: &str = "CREATE TABLE schema_migrations (\

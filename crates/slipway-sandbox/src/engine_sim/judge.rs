@@ -52,14 +52,21 @@ struct Notes {
     given_up: BTreeSet<ReplicaId>,
     jumped_at: Option<Duration>,
     last_heartbeat: Duration,
+    /// How long the latest heartbeat was on its way.
+    held_up: Duration,
+    /// How much of the time is unknown to everybody: the silences between two heartbeats in which
+    /// the database's clock jumped, for nobody can tell how long such a silence was; and what the
+    /// heartbeat was held up that a new replica learned the time from.
+    lost: Duration,
     /// Engine time at the beginning of the story.
     even_time: Option<Timestamp>,
     /// Engine time has slipped: budgets are not followed any more.
     slipped: bool,
 }
 
-/// By how much engine time may be uneven when replicas of different times meet.
-const UNEVEN: Duration = secs(15);
+/// By how much engine time may be uneven besides what was lost in silences: replicas of slightly
+/// different times meet, and a jump is walked off at one part in a hundred.
+const UNEVEN: Duration = secs(5);
 
 /// What the judge remembers of a row before a commit.
 pub(crate) struct Before {
@@ -92,16 +99,17 @@ impl Judge {
         (notes.violations.clone(), notes.writes, notes.digest.clone().finish())
     }
 
-    /// Somebody goes by this engine time. It must go on evenly, whatever the wall clocks do; it may
-    /// slip only if the database's clock jumped and nobody lived to notice.
+    /// Somebody goes by this engine time, now: asked when a call sets out, because one that is held
+    /// up on its way arrives with an old time and does no harm. Engine time must go on evenly,
+    /// whatever the wall clocks do; it may slip only if the database's clock jumped and nobody
+    /// lived to notice.
     pub(crate) fn time_is(&self, now: Timestamp) {
         let at = self.clock.monotonic();
         let mut notes = self.notes();
         notes.latest = notes.latest.max(now);
         let even = *notes.even_time.get_or_insert(now - at) + at;
         let slip = even.since(now).max(now.since(even));
-        // Restarts after a jump back lose the seconds between; a jump itself is an hour.
-        if slip <= secs(120) || notes.slipped {
+        if slip <= UNEVEN + notes.lost || notes.slipped {
             return;
         }
         notes.slipped = true;
@@ -164,10 +172,26 @@ impl Judge {
         }
     }
 
-    pub(crate) fn heartbeat(&self, replica: &ReplicaId, alive: bool) {
+    /// A new replica is told the time.
+    pub(crate) fn registers(&self) {
+        let mut notes = self.notes();
+        let held_up = std::mem::take(&mut notes.held_up);
+        notes.lost += held_up;
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.clock.monotonic()
+    }
+
+    pub(crate) fn heartbeat(&self, replica: &ReplicaId, sent: Duration, alive: bool) {
         let at = self.clock.monotonic();
         let mut notes = self.notes();
         if alive {
+            notes.held_up = at - sent;
+            let silence = at - notes.last_heartbeat;
+            if notes.jumped_at.is_some_and(|jump| jump >= notes.last_heartbeat) {
+                notes.lost += silence;
+            }
             notes.last_heartbeat = at;
         } else {
             notes.given_up.insert(replica.clone());
@@ -192,7 +216,9 @@ impl Judge {
     }
 
     pub(crate) fn before_commit(&self, commit: &Commit) -> Option<Before> {
-        self.time_is(commit.at);
+        let mut notes = self.notes();
+        notes.latest = notes.latest.max(commit.at);
+        drop(notes);
         self.store.inspect(|all| {
             all.operation(commit.operation).map(|op| Before {
                 fence: op.schedule.fence,
@@ -241,8 +267,9 @@ impl Judge {
         }
         let since = *notes.failing_since.entry(commit.operation).or_insert(commit.at);
         let is_followed = !notes.paused.contains(&commit.operation) && !notes.slipped;
+        let uneven = UNEVEN + notes.lost;
         drop(notes);
-        if is_followed && commit.at.since(since) > FLAKY_MAX + FLAKY_INTERVAL + UNEVEN {
+        if is_followed && commit.at.since(since) > FLAKY_MAX + FLAKY_INTERVAL + uneven {
             self.violation(format!(
                 "{}: a step fails for {:?} and is still tried",
                 commit.operation,

@@ -19,8 +19,14 @@ pub(crate) struct WeatheredStore {
     pub(crate) site: Arc<Site>,
 }
 
-/// Before the effect, the effect and its judgement in one go, after the effect.
+/// By which time the caller goes, before the effect, the effect and its judgement in one go, after
+/// the effect. Commits tell when their step ended, which may be a while ago, and clients go by what
+/// they last heard: both are not asked for their time.
 macro_rules! weathered {
+    ($self:ident, at $now:expr, $effect:expr) => {{
+        $self.judge.time_is($now);
+        weathered!($self, $effect)
+    }};
     ($self:ident, $effect:expr) => {
         Box::pin(async move {
             $self.site.before().await?;
@@ -34,29 +40,30 @@ macro_rules! weathered {
 
 impl Storage for WeatheredStore {
     fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>> {
-        weathered!(self, self.judge.store.register(replica).await)
+        weathered!(self, {
+            self.judge.registers();
+            self.judge.store.register(replica).await
+        })
     }
 
     fn heartbeat<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<Heartbeat>> {
-        weathered!(self, {
+        let sent = self.judge.now();
+        weathered!(self, at now, {
             self.judge.acts(replica);
-            self.judge.time_is(now);
             let beat = self.judge.store.heartbeat(replica, now).await;
-            self.judge.heartbeat(replica, beat.as_ref().is_ok_and(|beat| beat.alive));
+            self.judge.heartbeat(replica, sent, beat.as_ref().is_ok_and(|beat| beat.alive));
             beat
         })
     }
 
     fn take_over<'a>(&'a self, dead: &'a Peer, now: Timestamp) -> BoxFuture<'a, StoreResult<usize>> {
-        weathered!(self, {
-            self.judge.time_is(now);
+        weathered!(self, at now, {
             self.judge.store.take_over(dead, now).await
         })
     }
 
     fn release<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<usize>> {
-        weathered!(self, {
-            self.judge.time_is(now);
+        weathered!(self, at now, {
             self.judge.store.release(replica, now).await
         })
     }
@@ -71,22 +78,17 @@ impl Storage for WeatheredStore {
         leases: &'a [(OperationId, u64)],
         now: Timestamp,
     ) -> BoxFuture<'a, StoreResult<usize>> {
-        weathered!(self, {
-            self.judge.time_is(now);
+        weathered!(self, at now, {
             self.judge.store.surrender(replica, leases, now).await
         })
     }
 
     fn enqueue<'a>(&'a self, new: NewOperation, now: Timestamp) -> BoxFuture<'a, StoreResult<Enqueued>> {
-        weathered!(self, {
-            self.judge.time_is(now);
-            self.judge.store.enqueue(new, now).await
-        })
+        weathered!(self, { self.judge.store.enqueue(new, now).await })
     }
 
     fn claim<'a>(&'a self, request: &'a ClaimRequest) -> BoxFuture<'a, StoreResult<Claimed>> {
-        weathered!(self, {
-            self.judge.time_is(request.now);
+        weathered!(self, at request.now, {
             self.judge.store.claim(request).await
         })
     }
@@ -116,7 +118,6 @@ impl Storage for WeatheredStore {
 
     fn wake<'a>(&'a self, keys: &'a [WaitKey], cause: &'a str, now: Timestamp) -> BoxFuture<'a, StoreResult<usize>> {
         weathered!(self, {
-            self.judge.time_is(now);
             let woken = self.judge.store.wake(keys, cause, now).await;
             self.judge.woken(keys);
             woken
@@ -132,7 +133,6 @@ impl Storage for WeatheredStore {
         now: Timestamp,
     ) -> BoxFuture<'a, StoreResult<Operation>> {
         weathered!(self, {
-            self.judge.time_is(now);
             self.judge.acted(id, action);
             self.judge.store.act(id, action, by, why, now).await
         })

@@ -14,7 +14,8 @@ use crate::{
 };
 
 /// `IN (...) IS TRUE` keeps the planner from making a join of it: as a subplan it is one hash table,
-/// as a join without figures it would be a loop in a loop.
+/// as a join without figures it would be a loop in a loop. `(owner = ...) IS TRUE` keeps it from the
+/// index of owners, in which a replica's whole work in hand would be walked for every row.
 const WRITE: &str = "
 WITH written AS (
     UPDATE operations o SET
@@ -52,7 +53,7 @@ WITH written AS (
             at, description, finished_stages, skipped_steps, last_error, ending, data, next,
             due_at, wait_on, keep_lease, end_state, end_from)
         LEFT JOIN signals s ON s.key = c.wait_on COLLATE \"C\"
-    WHERE o.id = c.id AND o.owner = c.replica AND o.fence = c.fence AND o.commits < c.number
+    WHERE o.id = c.id AND (o.owner = c.replica) IS TRUE AND o.fence = c.fence AND o.commits < c.number
         AND o.version = c.expected_version AND o.state NOT IN ('succeeded', 'failed', 'canceled')
         AND (c.end_from IS NULL OR o.state = ANY(string_to_array(c.end_from, ',')))
     RETURNING o.id, o.control_seq, o.cancel_request, o.pause_request, o.skip_request, o.instance_id,

@@ -91,8 +91,8 @@ fn connect_options(url: &str, options: &PgOptions) -> Result<PgConnectOptions, O
         ("enable_seqscan", "off".to_owned()),
         ("enable_hashjoin", "off".to_owned()),
         ("enable_mergejoin", "off".to_owned()),
-        // Due operations come in order from their index; else a claim sorts all of them for a few.
-        ("enable_sort", "off".to_owned()),
+        // Due operations come in order from their index; by a bitmap, a claim would have to sort all
+        // of them for a few.
         ("enable_bitmapscan", "off".to_owned()),
         ("jit", "off".to_owned()),
     ]))

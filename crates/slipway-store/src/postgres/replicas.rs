@@ -35,6 +35,7 @@ const BEAT: &str = "
     ), noted AS (
         INSERT INTO fleet_time (id, engine_at, database_at) SELECT 1, $2, wall FROM beaten, present
         ON CONFLICT (id) DO UPDATE SET engine_at = excluded.engine_at, database_at = excluded.database_at
+            WHERE fleet_time.engine_at <= excluded.engine_at
     )
     SELECT wall, EXISTS (SELECT 1 FROM beaten) AS alive FROM present";
 const PEERS: &str = "SELECT id, beat, at FROM replicas WHERE id <> $1 ORDER BY id";

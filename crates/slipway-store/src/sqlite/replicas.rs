@@ -19,7 +19,8 @@ const FLEET: &str = "
         EXISTS (SELECT 1 FROM replicas WHERE id <> ?1) AS has_peers";
 const NOTE: &str = "
     INSERT INTO fleet_time (id, engine_at, database_at) VALUES (1, ?1, ?2)
-    ON CONFLICT (id) DO UPDATE SET engine_at = excluded.engine_at, database_at = excluded.database_at";
+    ON CONFLICT (id) DO UPDATE SET engine_at = excluded.engine_at, database_at = excluded.database_at
+        WHERE fleet_time.engine_at <= excluded.engine_at";
 const BEAT: &str = "UPDATE replicas SET beat = beat + 1, at = ?2 WHERE id = ?1";
 const PEERS: &str = "SELECT id, beat, at FROM replicas WHERE id <> ?1 ORDER BY id";
 const REMOVE: &str = "DELETE FROM replicas WHERE id = ?1 AND (?2 IS NULL OR beat = ?2)";

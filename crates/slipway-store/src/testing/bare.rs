@@ -1,12 +1,14 @@
 //! The rows of a step written without engine and store: what the benchmark compares them with.
 //!
 //! A step writes three rows: its operation is updated under a check of version and lease, its
-//! ledger row is replaced, and the flight recorder gets an entry. Here they are written by the
-//! driver alone, with hand-written statements, in the two ways one would think of first.
+//! ledger row is replaced, and the flight recorder gets an entry. Before its first step an operation
+//! is taken, which updates its row; with its last step the row is updated once more and the news of
+//! its end is written. Here these rows are written by the driver alone, with hand-written statements,
+//! in the two ways one would think of first.
 
 use std::time::Duration;
 
-use sqlx::{PgPool, SqlitePool, types::Uuid};
+use sqlx::{PgConnection, PgPool, SqlitePool, types::Uuid};
 
 /// What a bare loop writes for one step.
 #[derive(Debug, Clone)]
@@ -23,12 +25,22 @@ pub struct BareStep {
     pub record: String,
     /// Time of the write.
     pub at: i64,
+    /// With this step the operation ends.
+    pub is_last: bool,
 }
 
 impl BareStep {
     /// The steps of this operation, before the first.
     pub fn of(operation: Uuid) -> Self {
-        Self { operation, number: 0, data: String::new(), step: String::new(), record: String::new(), at: 0 }
+        Self {
+            operation,
+            number: 0,
+            data: String::new(),
+            step: String::new(),
+            record: String::new(),
+            at: 0,
+            is_last: false,
+        }
     }
 }
 
@@ -58,6 +70,23 @@ WITH written AS (
     SELECT r.id, r.at, r.kind FROM unnest($1::uuid[], $4::bigint[], $6::text[]) AS r (id, at, kind)
 )
 SELECT count(*) FROM written";
+
+const PG_TAKE: &str = "
+    UPDATE operations SET due_at = NULL, owner = 'bare', state = 'in progress', started_at = $2, budget_from = $2,
+        updated_at = $2 WHERE id = ANY($1) AND due_at <= $2 AND owner IS NULL";
+const PG_END: &str = "
+    UPDATE operations SET owner = NULL, state = 'succeeded', finished_at = $2, updated_at = $2
+    WHERE id = ANY($1) AND owner = 'bare'";
+const PG_NEWS: &str =
+    "INSERT INTO signals (key, at) SELECT 'operation/' || id, $2 FROM unnest($1::uuid[]) AS ended (id)";
+
+const LITE_TAKE: &str = "
+    UPDATE operations SET due_at = NULL, owner = 'bare', state = 'in progress', started_at = ?2, budget_from = ?2,
+        updated_at = ?2 WHERE id = ?1 AND due_at <= ?2 AND owner IS NULL";
+const LITE_END: &str = "
+    UPDATE operations SET owner = NULL, state = 'succeeded', finished_at = ?2, updated_at = ?2
+    WHERE id = ?1 AND owner = 'bare'";
+const LITE_NEWS: &str = "INSERT INTO signals (key, at) VALUES ('operation/' || lower(hex(?1)), ?2)";
 
 const LITE_UPDATE: &str = "UPDATE operations SET version = version + 1, commits = ?2, data = ?3, updated_at = ?4
     WHERE id = ?1 AND commits = ?2 - 1 AND fence = 0";
@@ -95,18 +124,25 @@ impl Bare {
         Ok(Self::Sqlite(pool.test_before_acquire(false).connect_with(options).await?))
     }
 
-    /// Frees the rows from any lease, so that bare loops may write them.
-    pub async fn take(&self) -> Result<Vec<Uuid>, sqlx::Error> {
-        const FREE: &str = "UPDATE operations SET owner = NULL, fence = 0, commits = 0, due_at = NULL";
+    /// All operations.
+    pub async fn operations(&self) -> Result<Vec<Uuid>, sqlx::Error> {
         const IDS: &str = "SELECT id FROM operations ORDER BY id";
         match self {
-            Self::Postgres(pool) => {
-                sqlx::query(FREE).execute(pool).await?;
-                sqlx::query_scalar(IDS).fetch_all(pool).await
-            }
+            Self::Postgres(pool) => sqlx::query_scalar(IDS).fetch_all(pool).await,
+            Self::Sqlite(pool) => sqlx::query_scalar(IDS).fetch_all(pool).await,
+        }
+    }
+
+    /// Takes operations that wait for their first step, in one transaction.
+    pub async fn take(&self, operations: &[Uuid], at: i64) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Postgres(pool) => sqlx::query(PG_TAKE).bind(operations).bind(at).execute(pool).await.map(|_| ()),
             Self::Sqlite(pool) => {
-                sqlx::query(FREE).execute(pool).await?;
-                sqlx::query_scalar(IDS).fetch_all(pool).await
+                let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
+                for operation in operations {
+                    sqlx::query(LITE_TAKE).bind(operation).bind(at).execute(&mut *tx).await?;
+                }
+                tx.commit().await
             }
         }
     }
@@ -120,29 +156,28 @@ impl Bare {
                 update.bind(&step.data).bind(step.at).execute(&mut *tx).await?;
                 sqlx::query(PG_LEDGER).bind(step.operation).bind(&step.step).bind(step.at).execute(&mut *tx).await?;
                 sqlx::query(PG_RECORD).bind(step.operation).bind(step.at).bind(&step.record).execute(&mut *tx).await?;
+                if step.is_last {
+                    end_on_postgres(&mut tx, &[step.operation], step.at).await?;
+                }
                 tx.commit().await
             }
             Self::Sqlite(_) => self.write_group(std::slice::from_ref(step)).await,
         }
     }
 
-    /// One transaction for a group of steps: on PostgreSQL one statement.
+    /// One transaction for a group of steps: on PostgreSQL one statement, and two more if some end.
     pub async fn write_group(&self, steps: &[BareStep]) -> Result<(), sqlx::Error> {
         match self {
             Self::Postgres(pool) => {
-                let column = |get: fn(&BareStep) -> i64| steps.iter().map(get).collect::<Vec<_>>();
-                let texts = |get: fn(&BareStep) -> &str| steps.iter().map(get).collect::<Vec<_>>();
-                let ids: Vec<Uuid> = steps.iter().map(|step| step.operation).collect();
-                sqlx::query(PG_GROUP)
-                    .bind(ids)
-                    .bind(column(|step| step.number))
-                    .bind(texts(|step| &step.data))
-                    .bind(column(|step| step.at))
-                    .bind(texts(|step| &step.step))
-                    .bind(texts(|step| &step.record))
-                    .execute(pool)
-                    .await?;
-                Ok(())
+                let ended: Vec<Uuid> = steps.iter().filter(|step| step.is_last).map(|step| step.operation).collect();
+                let at = steps.iter().map(|step| step.at).max().unwrap_or(0);
+                if ended.is_empty() {
+                    return group_on_postgres(&mut *pool.acquire().await?, steps).await;
+                }
+                let mut tx = pool.begin().await?;
+                group_on_postgres(&mut tx, steps).await?;
+                end_on_postgres(&mut tx, &ended, at).await?;
+                tx.commit().await
             }
             Self::Sqlite(pool) => {
                 let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
@@ -153,6 +188,10 @@ impl Bare {
                     ledger.bind(step.at).execute(&mut *tx).await?;
                     let record = sqlx::query(LITE_RECORD).bind(step.operation).bind(step.at);
                     record.bind(&step.record).execute(&mut *tx).await?;
+                    if step.is_last {
+                        sqlx::query(LITE_END).bind(step.operation).bind(step.at).execute(&mut *tx).await?;
+                        sqlx::query(LITE_NEWS).bind(step.operation).bind(step.at).execute(&mut *tx).await?;
+                    }
                 }
                 tx.commit().await
             }
@@ -166,4 +205,23 @@ impl Bare {
             Self::Sqlite(pool) => pool.close().await,
         }
     }
+}
+
+async fn group_on_postgres(conn: &mut PgConnection, steps: &[BareStep]) -> Result<(), sqlx::Error> {
+    let column = |get: fn(&BareStep) -> i64| steps.iter().map(get).collect::<Vec<_>>();
+    let texts = |get: fn(&BareStep) -> &str| steps.iter().map(get).collect::<Vec<_>>();
+    let ids: Vec<Uuid> = steps.iter().map(|step| step.operation).collect();
+    let query = sqlx::query(PG_GROUP)
+        .bind(ids)
+        .bind(column(|step| step.number))
+        .bind(texts(|step| &step.data))
+        .bind(column(|step| step.at))
+        .bind(texts(|step| &step.step))
+        .bind(texts(|step| &step.record));
+    query.execute(conn).await.map(|_| ())
+}
+
+async fn end_on_postgres(conn: &mut PgConnection, ended: &[Uuid], at: i64) -> Result<(), sqlx::Error> {
+    sqlx::query(PG_END).bind(ended).bind(at).execute(&mut *conn).await?;
+    sqlx::query(PG_NEWS).bind(ended).bind(at).execute(conn).await.map(|_| ())
 }

@@ -95,3 +95,11 @@ pub(crate) async fn a_new_replica_is_told_the_time_of_the_others(bed: Bed) {
     bed.store.register(&replica("b")).await.expect("registers again");
     assert_eq!(bed.store.heartbeat(&me, t(1002)).await.expect("beats").peers[0].beat, 1);
 }
+
+pub(crate) async fn a_heartbeat_held_up_on_its_way_does_not_set_the_time_back(bed: Bed) {
+    let (me, paused) = (bed.replica("me").await, bed.replica("paused").await);
+    bed.store.heartbeat(&me, t(1000)).await.expect("beats");
+    assert!(bed.store.heartbeat(&paused, t(970)).await.expect("beats late").alive);
+    let told = bed.store.register(&replica("new")).await.expect("registers");
+    assert_eq!(told.now, t(1000) + told.gap);
+}

@@ -95,6 +95,7 @@ on_every_store! {
         a_parked_operation_keeps_its_timer_when_its_holder_leaves,
         held_operations_can_be_surrendered_once,
         a_new_replica_is_told_the_time_of_the_others,
+        a_heartbeat_held_up_on_its_way_does_not_set_the_time_back,
     }
     reading {
         operations_are_listed_newest_first_by_pages_and_filters,

@@ -1,8 +1,9 @@
 //! The bare loops: the rows of a step, through the driver alone.
 //!
-//! They write what the engine writes for its steps: twenty steps of one operation, each with a ledger
-//! row of its own, then the next operation. What they leave out is everything else: claims, starts,
-//! ends, wake-ups, leases.
+//! They write the rows that the engine writes: an operation is taken, makes twenty steps, each with a
+//! ledger row of its own, and ends; then the next operation. What they leave out is everything that
+//! needs a decision: which operation is due and may start, who waits for an end, wishes of operators,
+//! leases, and the few records of the flight recorder besides the steps.
 
 use std::{
     sync::{
@@ -54,7 +55,7 @@ async fn prepare(
     let steps = MOST_STEPS_PER_S * share * length.as_secs_f64() * (in_flight as f64 / 64.0).sqrt();
     database.fill(in_flight + (steps / NAMES.len() as f64) as usize, "writes").await?;
     let bare = database.bare().await?;
-    let ids = bare.take().await.map_err(|error| error.to_string())?;
+    let ids = bare.operations().await.map_err(|error| error.to_string())?;
     let rows = Mutex::new(ids.into_iter().map(BareStep::of).collect());
     Ok(Supply { bare, rows, clock: SystemClock::default() })
 }
@@ -72,6 +73,7 @@ impl Supply {
         }
         let name = NAMES[usize::try_from(step.number).unwrap_or(0)];
         step.number += 1;
+        step.is_last = usize::try_from(step.number).unwrap_or(0) == NAMES.len();
         step.at = self.clock.wall().as_micros();
         name.clone_into(&mut step.step);
         let data = Data::after(u64::try_from(step.number).unwrap_or(0));
@@ -88,6 +90,15 @@ impl Supply {
         };
         step.record = serde_json::to_string(&record).unwrap_or_default();
         Some(step)
+    }
+
+    /// Takes those that are before their first step.
+    async fn take(&self, rows: &[BareStep]) -> Result<(), String> {
+        let fresh: Vec<_> = rows.iter().filter(|row| row.number == 1).map(|row| row.operation).collect();
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        self.bare.take(&fresh, self.clock.wall().as_micros()).await.map_err(|error| error.to_string())
     }
 
     fn has_time(&self, begun: Duration, length: Duration) -> bool {
@@ -109,6 +120,7 @@ async fn single(supply: Supply, in_flight: usize, length: Duration) -> Result<f6
         workers.spawn(async move {
             let mut row = supply.fresh().and_then(|row| supply.next(row));
             while let Some(step) = row.take_if(|_| supply.has_time(begun, length)) {
+                supply.take(std::slice::from_ref(&step)).await?;
                 supply.bare.write_one(&step).await.map_err(|error| error.to_string())?;
                 written.fetch_add(1, Ordering::Relaxed);
                 row = supply.next(step);
@@ -134,6 +146,7 @@ async fn group(supply: Supply, in_flight: usize, length: Duration) -> Result<f64
         if rows.len() < in_flight {
             break;
         }
+        supply.take(&rows).await?;
         supply.bare.write_group(&rows).await.map_err(|error| error.to_string())?;
         written += rows.len();
     }
