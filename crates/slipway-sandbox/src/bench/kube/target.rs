@@ -46,7 +46,7 @@ pub(super) struct Target {
 
 /// What ends when it is dropped.
 enum Running {
-    Embedded { _child: Child, _folder: TempDir },
+    Embedded { _child: Box<Child>, _folder: TempDir },
     Real { _kube: Box<real::Kube> },
 }
 
@@ -104,7 +104,7 @@ impl Landscape<'_> {
         let client = real::client(&kubeconfig).await.map_err(|error| error.to_string())?;
         objects::prepare(&client, &NAMESPACES).await?;
         let processes = child.id().iter().map(u32::to_string).collect();
-        Ok(Target { client, processes, _server: Running::Embedded { _child: child, _folder: folder } })
+        Ok(Target { client, processes, _server: Running::Embedded { _child: Box::new(child), _folder: folder } })
     }
 
     /// A fresh real server, if there can be one.
