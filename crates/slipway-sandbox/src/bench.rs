@@ -2,4 +2,5 @@
 //! machines, are not comparable.
 
 pub mod engine;
+pub mod kube;
 pub mod measure;

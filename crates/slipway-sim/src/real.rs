@@ -22,7 +22,8 @@ use std::io;
 pub use self::{
     binaries::{Binaries, Mode},
     garden::Garden,
-    kube::Kube,
+    kube::{Kube, Purpose},
+    kubeconfig::client,
 };
 
 /// Why a real server is not there.

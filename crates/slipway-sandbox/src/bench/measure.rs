@@ -27,14 +27,24 @@ impl Percentiles {
 
 /// Resident memory of this process in bytes, from `/proc`; zero where there is none.
 pub fn resident_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    resident_bytes_of("self")
+}
+
+/// The same of a process with this id.
+pub fn resident_bytes_of(process: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
 }
 
 /// Processor time this process has used so far, from `/proc`.
 pub fn cpu_time() -> Duration {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    cpu_time_of("self")
+}
+
+/// The same of a process with this id.
+pub fn cpu_time_of(process: &str) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // Behind the name in parentheses, user and system time are the 12th and 13th field, in
     // hundredths of a second on every Linux.
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

@@ -21,6 +21,15 @@ use crate::clock;
 /// From an empty etcd on two busy cores it took 6 s; a machine that builds meanwhile takes longer.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 
+/// What a cluster is started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Tests: nothing must survive a power cut, and memory is short.
+    Tests,
+    /// Comparisons: etcd syncs every write, as in production, and nobody's memory is limited.
+    Comparisons,
+}
+
 /// A real cluster. It ends when this is dropped.
 pub struct Kube {
     // In this order they are dropped: an API server without its etcd would hang.
@@ -36,8 +45,13 @@ pub struct Kube {
 }
 
 impl Kube {
-    /// Starts one and waits until it is ready.
+    /// Starts one for tests and waits until it is ready.
     pub async fn start() -> Result<Self, Error> {
+        Self::start_for(Purpose::Tests).await
+    }
+
+    /// Starts one and waits until it is ready.
+    pub async fn start_for(purpose: Purpose) -> Result<Self, Error> {
         let binaries = Binaries::find()?;
         let machine = |what| move |error| Error::Machine(what, error);
         let workplace = Workplace::new().map_err(machine("create a folder"))?;
@@ -48,19 +62,20 @@ impl Kube {
         let url = format!("https://127.0.0.1:{port}");
 
         let folder = workplace.path();
-        let args = etcd_args(&certificates, &etcd_url, peer_port);
-        let etcd = Process::start("etcd", &binaries.path("etcd"), folder, &args, &[("GOMEMLIMIT", "200MiB")])
+        let mut args = etcd_args(&certificates, &etcd_url, peer_port);
+        let (mut etcd_memory, mut apiserver_memory) = (vec![], vec![]);
+        if purpose == Purpose::Tests {
+            // Nothing here must survive a power cut, and waiting for the disk is a third of all writes.
+            args.push(flag(("unsafe-no-fsync", "true".to_owned())));
+            (etcd_memory, apiserver_memory) = (vec![("GOMEMLIMIT", "200MiB")], vec![("GOMEMLIMIT", "500MiB")]);
+        }
+        let etcd = Process::start("etcd", &binaries.path("etcd"), folder, &args, &etcd_memory)
             .map_err(machine("start etcd"))?;
         // At once: it waits for its etcd by itself, and has enough to do until then.
         let args = apiserver_args(&certificates, &etcd_url, &url, port);
-        let apiserver = Process::start(
-            "kube-apiserver",
-            &binaries.path("kube-apiserver"),
-            folder,
-            &args,
-            &[("GOMEMLIMIT", "500MiB")],
-        )
-        .map_err(machine("start kube-apiserver"))?;
+        let apiserver =
+            Process::start("kube-apiserver", &binaries.path("kube-apiserver"), folder, &args, &apiserver_memory)
+                .map_err(machine("start kube-apiserver"))?;
 
         let admin = certificates.client.client("admin", &["system:masters"])?;
         let admin = kubeconfig::text(&url, &certificates.server.certificate, &Proof::Certificate(&admin));
@@ -126,6 +141,11 @@ impl Kube {
         super::tokens::sign(&self.certificates.tokens, claims)
     }
 
+    /// Ids of its processes, kube-apiserver and etcd, for those who measure them.
+    pub fn processes(&self) -> [Option<u32>; 2] {
+        [self.apiserver.id(), self.etcd.id()]
+    }
+
     /// Where its logs are.
     pub fn folder(&self) -> &std::path::Path {
         self.workplace.path()
@@ -180,8 +200,6 @@ fn etcd_args(certificates: &Certificates, url: &str, peer_port: u16) -> Vec<Stri
         ("quota-backend-bytes", (2_u64 << 30).to_string()),
         ("logger", "zap".to_owned()),
         ("log-level", "warn".to_owned()),
-        // Nothing here must survive a power cut, and waiting for the disk is a third of all writes.
-        ("unsafe-no-fsync", "true".to_owned()),
     ]
     .into_iter()
     .map(flag)

@@ -35,8 +35,8 @@ pub(super) fn text(server: &str, ca: &str, proof: &Proof<'_>) -> String {
     kubeconfig.to_string()
 }
 
-/// A client for a kubeconfig.
-pub(super) async fn client(text: &str) -> Result<Client, Error> {
+/// A client for a kubeconfig, of a real server or of any other.
+pub async fn client(text: &str) -> Result<Client, Error> {
     // One provider in the whole process; the second caller finds it installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let kubeconfig = Kubeconfig::from_yaml(text)?;

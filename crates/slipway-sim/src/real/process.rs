@@ -59,6 +59,12 @@ impl Process {
         self.program
     }
 
+    /// Its process id: the shell's first child. Only Linux tells.
+    pub(super) fn id(&self) -> Option<u32> {
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.shell.id())).ok()?;
+        children.split_whitespace().next()?.parse().ok()
+    }
+
     /// How it ended, if it has.
     pub(super) fn ended(&mut self) -> Option<ExitStatus> {
         self.shell.try_wait().ok().flatten()
@@ -125,6 +131,7 @@ mod tests {
         let server = start(SLEEPER, folder.path());
         let pid = pid(folder.path());
         assert!(is_alive(&pid));
+        assert_eq!(server.id().map(|id| id.to_string()), Some(pid.clone()));
         drop(server);
         assert!(!is_alive(&pid));
     }

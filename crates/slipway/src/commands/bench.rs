@@ -1,7 +1,12 @@
 //! `slipway bench`: measures, and prints JSON.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
-use slipway_sandbox::bench::engine::{self, Options};
+use slipway_sandbox::bench::{
+    engine::{self, Options},
+    kube,
+};
 
 use crate::failure::Failure;
 
@@ -15,6 +20,14 @@ pub(super) enum Bench {
         /// The database they share
         #[arg(long)]
         database: String,
+    },
+    Kube(Kube),
+    /// The process of the embedded Kubernetes API that `bench kube` measures
+    #[command(hide = true)]
+    KubeServer {
+        /// Where it keeps its data and writes its kubeconfig
+        #[arg(long)]
+        data_dir: PathBuf,
     },
 }
 
@@ -35,11 +48,33 @@ pub(super) struct Engine {
     takeover: usize,
 }
 
+/// The embedded Kubernetes API beside a real kube-apiserver with etcd.
+///
+/// Writes, watches and memory, with the same client over TLS. The real servers are those of `cargo xtask
+/// testbins`; where they are not built, the report says so and has the embedded API alone.
+#[derive(Args)]
+pub(super) struct Kube {
+    /// How long each line is measured, in seconds
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    seconds: f64,
+    /// Objects of 9 kB to hold
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    objects: usize,
+    /// Watches on one collection
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    watchers: usize,
+    /// Measure the embedded API alone
+    #[arg(long)]
+    without_real: bool,
+}
+
 impl Bench {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
             Self::Engine(engine) => engine.run().await,
             Self::EngineReplica { database } => engine::replica(&database).await.map_err(failed),
+            Self::Kube(kube) => kube.run().await,
+            Self::KubeServer { data_dir } => kube::serve(&data_dir).await.map_err(failed),
         }
     }
 }
@@ -54,6 +89,22 @@ impl Engine {
         let program = std::env::current_exe().map_err(Failure::failed)?;
         let options = Options { seconds: self.seconds, waiting: self.waiting, takeover: self.takeover };
         let report = engine::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
+        println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
+        Ok(())
+    }
+}
+
+impl Kube {
+    async fn run(self) -> Result<(), Failure> {
+        if !(self.seconds > 0.0 && self.seconds <= 600.0) || self.objects < 4 || self.watchers < 1 {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "--seconds must be above 0 and at most 600, --objects at least 4, --watchers at least 1"
+            )));
+        }
+        let program = std::env::current_exe().map_err(Failure::failed)?;
+        let Self { seconds, objects, watchers, without_real } = self;
+        let options = kube::Options { seconds, objects, watchers, with_real: !without_real };
+        let report = kube::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
         println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
         Ok(())
     }

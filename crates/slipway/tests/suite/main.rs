@@ -2,6 +2,7 @@
 //! interface.
 
 mod bad_starts;
+mod bench_kube;
 mod cli;
 mod cluster;
 mod clusters;

@@ -1,0 +1,134 @@
+//! The two servers that are compared, each in processes of its own.
+
+use std::{path::Path, process::Stdio, time::Duration};
+
+use kube::Client;
+use slipway_model::time::hours;
+use slipway_sim::{
+    kube::{Server, Settings},
+    real::{self, Purpose},
+};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, Command},
+};
+
+use super::{Real, objects};
+use crate::bench::measure::{cpu_time_of, resident_bytes_of};
+
+/// Where lines of writes, fan-out and held objects live.
+pub(super) const NAMESPACES: [&str; 3] = ["writes", "fan-out", "held"];
+
+/// The logical cluster of the embedded API.
+const CLUSTER: &str = "bench";
+
+/// What the serving process says when it serves.
+const READY: &str = "ready";
+
+/// The kubeconfig it writes into its folder.
+const KUBECONFIG: &str = "kubeconfig.json";
+
+/// How servers are started on this machine.
+pub(super) struct Landscape<'a> {
+    pub(super) program: &'a Path,
+    pub(super) real: Option<Real>,
+    pub(super) real_missing: Option<String>,
+}
+
+/// A server, and somebody who asks it.
+pub(super) struct Target {
+    pub(super) client: Client,
+    /// Ids of its processes.
+    processes: Vec<String>,
+    _server: Running,
+}
+
+/// What ends when it is dropped.
+enum Running {
+    Embedded { _child: Box<Child>, _folder: TempDir },
+    Real { _kube: Box<real::Kube> },
+}
+
+/// The process that serves the embedded API: on disk, over TLS, until its input ends. So it goes with
+/// whoever started it.
+pub async fn serve(folder: &Path) -> Result<(), String> {
+    let explain = |error: &dyn std::fmt::Display| format!("cannot serve the embedded Kubernetes API: {error}");
+    let settings = Settings { folder: Some(folder.to_owned()), ..Settings::default() };
+    let server = Server::start(settings).await.map_err(|error| explain(&error))?;
+    server.add_cluster(CLUSTER).await.map_err(|error| explain(&error))?;
+    let certificate = server.sign_server(&["127.0.0.1".to_owned()], hours(24)).map_err(|error| explain(&error))?;
+    let address = ([127, 0, 0, 1], 0).into();
+    let door = server.expose(CLUSTER, &certificate, server.ca(), address).await.map_err(|error| explain(&error))?;
+    let kubeconfig = server.admin_kubeconfig(CLUSTER, &door.url());
+    tokio::fs::write(folder.join(KUBECONFIG), kubeconfig).await.map_err(|error| explain(&error))?;
+    println!("{READY}");
+    // Nobody writes to it: it only ends.
+    let ended = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
+    ended.await.map_err(|error| explain(&error))?.map_err(|error| explain(&error))?;
+    Ok(())
+}
+
+impl Landscape<'_> {
+    /// Looks for the real servers; that they are not built is no failure.
+    pub(super) fn find_real(&mut self) -> Result<(), String> {
+        match real::Binaries::find() {
+            Ok(found) => {
+                let kubernetes_version = found.kubernetes_version().to_owned();
+                self.real = Some(Real { kubernetes_version, etcd_syncs: true });
+            }
+            Err(error @ (real::Error::NotBuilt | real::Error::Off)) => self.real_missing = Some(error.to_string()),
+            Err(error) => return Err(error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// A fresh embedded API.
+    pub(super) async fn embedded(&self) -> Result<Target, String> {
+        let explain = |error: std::io::Error| format!("cannot start {}: {error}", self.program.display());
+        let folder = tempfile::Builder::new().prefix("slipway-bench-").tempdir().map_err(explain)?;
+        let mut child = Command::new(self.program)
+            .args(["bench", "kube-server", "--data-dir"])
+            .arg(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(explain)?;
+        let stdout = child.stdout.take().ok_or("the process has no output")?;
+        let line = BufReader::new(stdout).lines().next_line().await.map_err(explain)?;
+        if line.as_deref() != Some(READY) {
+            return Err("the embedded Kubernetes API did not start".to_owned());
+        }
+        let kubeconfig = tokio::fs::read_to_string(folder.path().join(KUBECONFIG)).await.map_err(explain)?;
+        let client = real::client(&kubeconfig).await.map_err(|error| error.to_string())?;
+        objects::prepare(&client, &NAMESPACES).await?;
+        let processes = child.id().iter().map(u32::to_string).collect();
+        Ok(Target { client, processes, _server: Running::Embedded { _child: Box::new(child), _folder: folder } })
+    }
+
+    /// A fresh real server, if there can be one.
+    pub(super) async fn real(&self) -> Result<Option<Target>, String> {
+        if self.real.is_none() {
+            return Ok(None);
+        }
+        let kube = real::Kube::start_for(Purpose::Comparisons).await.map_err(|error| error.to_string())?;
+        // A client of its own, that has not seen the server's first failures.
+        let client = real::client(kube.kubeconfig()).await.map_err(|error| error.to_string())?;
+        objects::prepare(&client, &NAMESPACES).await?;
+        let processes = kube.processes().iter().flatten().map(u32::to_string).collect();
+        Ok(Some(Target { client, processes, _server: Running::Real { _kube: Box::new(kube) } }))
+    }
+}
+
+impl Target {
+    /// Resident memory of all its processes.
+    pub(super) fn resident_bytes(&self) -> u64 {
+        self.processes.iter().map(|process| resident_bytes_of(process)).sum()
+    }
+
+    /// Processor time of all its processes.
+    pub(super) fn cpu_time(&self) -> Duration {
+        self.processes.iter().map(|process| cpu_time_of(process)).sum()
+    }
+}
