@@ -9,12 +9,18 @@
 //! |---|---|
 //! | [`rules`] | what is accepted: one table of rules |
 //! | [`defaults`], [`admit`], [`generation`] | what the server adds to what a client wrote |
+//! | [`kinds`], [`schema`] | the kinds, as rows for the embedded API, and their fields |
+//! | [`engine`] | how Shoots live |
+//! | [`certificates`], [`kubeconfig`], [`endpoints`] | how their clusters are reached |
+//! | [`landscape`] | what there is at the beginning |
+//! | [`control`], [`journal`], [`clock`] | what can be told and asked while it runs |
 
 pub mod admit;
 pub mod certificates;
 pub mod chance;
 pub mod cidr;
 pub mod clock;
+pub mod control;
 pub mod cron;
 pub mod defaults;
 pub mod endpoints;
@@ -31,6 +37,7 @@ pub mod profile;
 pub mod quota;
 pub mod rules;
 pub mod scheduler;
+pub mod schema;
 pub mod shoot;
 pub mod value;
 pub mod version;

@@ -17,6 +17,7 @@ use super::{
     kubeconfig::Issuer,
     problems::CORE,
     scheduler::Usage,
+    schema,
     value::{at, is_true, label, list, number, text},
 };
 use crate::kube::kind::{Cell, Column, Generation, Kind, Subresource};
@@ -43,7 +44,8 @@ pub struct Shared {
 /// finalizer is called `gardener`, without a domain, and a `PUT` must name a version (U19). The
 /// embedded API knows that difference as custom or not.
 pub fn kinds(shared: &Shared) -> Vec<Kind> {
-    table(shared).into_iter().map(|kind| Kind { custom: true, ..kind }).collect()
+    let finish = |kind: Kind| Kind { custom: true, schema: schema::of(&kind.kind), ..kind };
+    table(shared).into_iter().map(finish).collect()
 }
 
 fn table(shared: &Shared) -> Vec<Kind> {

@@ -144,6 +144,11 @@ macro_rules! told {
             self.playing.bell.notify_one();
         }
 
+        /// The faults that are on.
+        pub fn faults(&self) -> Vec<Aimed> {
+            self.playing.faults.all()
+        }
+
         /// The doors of Shoots.
         pub fn endpoints(&self) -> &Endpoints {
             &self.playing.endpoints

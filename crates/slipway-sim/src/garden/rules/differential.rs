@@ -76,9 +76,7 @@ fn normal(mut shoot: Value) -> Value {
     for field in ["uid", "resourceVersion", "creationTimestamp", "managedFields"] {
         remove(&mut shoot, &format!("metadata.{field}"));
     }
-    for field in ["timeWindow"] {
-        remove(&mut shoot, &format!("spec.maintenance.{field}"));
-    }
+    remove(&mut shoot, "spec.maintenance.timeWindow");
     annotate(&mut shoot, "gardener.cloud/created-by", "");
     shoot
 }

@@ -245,3 +245,30 @@ async fn the_driver_plays_the_life_of_a_shoot_on_a_real_gardener_api_server() {
     let refused = driver.journal().since(0).into_iter().filter(|line| line["what"] == "refused").collect::<Vec<_>>();
     assert_eq!(refused, Vec::<Value>::new(), "the real server took everything the engine wrote");
 }
+
+#[tokio::test]
+async fn a_garden_is_told_by_its_control_api() {
+    let garden = Arc::new(Garden::start(Options { pace: Pace::Manual, ..Options::default() }).await.expect("garden"));
+    let control = garden.control().await.expect("port");
+    let url = |path: &str| format!("{}{path}", control.url());
+    let http = reqwest::Client::new();
+    let before = garden.clock().now();
+    http.post(url("/clock")).json(&json!({"advanceSeconds": 90})).send().await.expect("told");
+    assert_eq!(garden.clock().now().duration_since(before).as_secs(), 90);
+    let fault = json!({"operation": "create", "fault": "fail", "step": "etcd", "codes": ["ERR_INFRA_QUOTA_EXCEEDED"], "times": null});
+    assert_eq!(http.post(url("/faults")).json(&fault).send().await.expect("told").status().as_u16(), 201);
+    assert_eq!(garden.faults().len(), 1);
+    http.post(url("/clock")).json(&json!({"scale": 600.0})).send().await.expect("told");
+    Cluster::create(garden.cluster(), shoot("shop")).await.expect("created");
+    until(garden.cluster(), "shop", |shoot| text(shoot, "status.lastOperation.state") == "Failed").await;
+    let lines: Value = http.get(url("/journal?since=0")).send().await.expect("told").json().await.expect("json");
+    assert!(lines.as_array().is_some_and(|lines| lines.len() > 5));
+    let busy = json!({"method": "GET", "path": "/shoots", "code": 429, "retryAfter": 3, "times": 1});
+    http.post(url("/requests")).json(&busy).send().await.expect("told");
+    let api = remote_shoots(&garden.client().expect("client"));
+    assert!(matches!(api.get("shop").await, Err(kube::Error::Api(status)) if status.code == 429));
+    assert!(api.get("shop").await.is_ok(), "once");
+    let forced =
+        http.post(url("/shoots/garden-dev/shop/status")).json(&json!({"hibernated": true})).send().await.expect("told");
+    assert!(forced.status().is_success());
+}

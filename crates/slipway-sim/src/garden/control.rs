@@ -1,0 +1,237 @@
+//! The control API of a running garden: time, faults, the journal, and the state of Shoots.
+//!
+//! On a port of its own, on loopback alone, without authentication: whoever reaches it may do
+//! everything anyway. Bodies and answers are JSON.
+//!
+//! | request | does |
+//! |---|---|
+//! | `GET /clock`, `POST /clock` `{"advanceSeconds": 60}`, `{"to": "..."}`, `{"scale": 600}`, `{"manual": true}` | time |
+//! | `GET /faults`, `POST /faults` (one [`Aimed`]), `DELETE /faults?shoot=namespace/name` | faults of lives |
+//! | `POST /requests` (one [`RequestFault`]), `DELETE /requests` | faults of the API |
+//! | `GET /journal?since=n` | what happened |
+//! | `GET /shoots`, `POST /shoots/{namespace}/{name}/status` (merge patch) | states, and forcing them |
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU32, Ordering},
+};
+
+use axum::{
+    Json, Router,
+    extract::{Path, Query, State},
+    http::StatusCode,
+    routing::{get, post},
+};
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Garden,
+    clock::Pace,
+    engine::{
+        faults::Aimed,
+        port::{Port as _, SHOOTS},
+    },
+    value::at,
+};
+use crate::{
+    kube::{
+        http::Trouble,
+        status::{Details, Status},
+    },
+    listening::Listening,
+};
+
+/// A fault of the garden's API (F6, F9, F15): which requests, what happens, how often.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct RequestFault {
+    /// HTTP method; empty means any.
+    pub method: String,
+    /// A part of the path; empty means any.
+    pub path: String,
+    /// Answer with this code.
+    pub code: u16,
+    /// And with this sentence.
+    pub message: String,
+    /// And ask to come back after so many seconds.
+    pub retry_after: u32,
+    /// Break the connection instead: before, or after the write took effect.
+    pub reset: Option<Reset>,
+    /// So many requests; for ever if absent.
+    pub times: Option<u32>,
+}
+
+/// When the connection breaks.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Reset {
+    /// Nothing happened.
+    Before,
+    /// It happened, and nobody was told.
+    After,
+}
+
+impl RequestFault {
+    fn trouble(&self) -> Trouble {
+        match self.reset {
+            Some(Reset::Before) => Trouble::Reset,
+            Some(Reset::After) => Trouble::ResetAfter,
+            None => {
+                let reason = match self.code {
+                    403 => "Forbidden",
+                    409 => "Conflict",
+                    429 => "TooManyRequests",
+                    503 => "ServiceUnavailable",
+                    504 => "Timeout",
+                    _ => "InternalError",
+                };
+                let mut status = Status::new(self.code, reason, self.message.clone());
+                if self.retry_after > 0 {
+                    let details = Details { retry_after_seconds: self.retry_after, ..Details::default() };
+                    status.details = Some(Box::new(details));
+                }
+                Trouble::Status(status)
+            }
+        }
+    }
+}
+
+impl Garden {
+    /// Lets requests of the garden's API fail; an empty list ends it.
+    pub fn fail_requests(&self, faults: Vec<RequestFault>) {
+        if faults.is_empty() {
+            return self.server().set_faults(None);
+        }
+        let faults: Vec<(RequestFault, AtomicU32)> =
+            faults.into_iter().map(|fault| (fault, AtomicU32::new(0))).collect();
+        self.server().set_faults(Some(Arc::new(move |seen| {
+            let strikes = |(fault, struck): &&(RequestFault, AtomicU32)| {
+                let meant = seen.cluster == super::run::CLUSTER
+                    && (fault.method.is_empty() || fault.method == seen.method.as_str())
+                    && seen.path.contains(&fault.path);
+                meant && struck.fetch_add(1, Ordering::Relaxed) < fault.times.unwrap_or(u32::MAX)
+            };
+            faults.iter().find(strikes).map(|(fault, _)| fault.trouble())
+        })));
+    }
+
+    /// Opens the control API on a free port of loopback.
+    pub async fn control(self: &Arc<Self>) -> std::io::Result<Listening> {
+        let control = Control { garden: self.clone(), requests: Arc::default() };
+        let router = Router::new()
+            .route("/clock", get(clock).post(set_clock))
+            .route("/faults", get(faults).post(inject).delete(clear))
+            .route("/requests", post(fail_requests).delete(heal_requests))
+            .route("/journal", get(journal))
+            .route("/shoots", get(shoots))
+            .route("/shoots/{namespace}/{name}/status", post(force))
+            .with_state(control);
+        Listening::start(router).await
+    }
+}
+
+#[derive(Clone)]
+struct Control {
+    garden: Arc<Garden>,
+    requests: Arc<Mutex<Vec<RequestFault>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Time {
+    advance_seconds: Option<i64>,
+    to: Option<Timestamp>,
+    scale: Option<f64>,
+    manual: Option<bool>,
+}
+
+async fn clock(State(control): State<Control>) -> Json<Value> {
+    let clock = control.garden.clock();
+    let pace = match clock.pace() {
+        Pace::Scale(scale) => json!(scale),
+        Pace::Manual => json!("manual"),
+    };
+    Json(json!({"now": clock.now().to_string(), "pace": pace}))
+}
+
+async fn set_clock(State(control): State<Control>, Json(time): Json<Time>) -> Json<Value> {
+    let clock = control.garden.clock();
+    if let Some(scale) = time.scale.filter(|scale| *scale > 0.0) {
+        clock.set_pace(Pace::Scale(scale));
+    }
+    if time.manual == Some(true) {
+        clock.set_pace(Pace::Manual);
+    }
+    if let Some(seconds) = time.advance_seconds {
+        clock.advance(SignedDuration::from_secs(seconds.max(0)));
+    }
+    if let Some(to) = time.to {
+        clock.advance_to(to);
+    }
+    control.garden.journal().record(clock.now(), "clock", "", Value::Null);
+    self::clock(State(control)).await
+}
+
+async fn faults(State(control): State<Control>) -> Json<Value> {
+    Json(json!(control.garden.faults()))
+}
+
+async fn inject(State(control): State<Control>, Json(fault): Json<Aimed>) -> StatusCode {
+    control.garden.inject(fault);
+    StatusCode::CREATED
+}
+
+#[derive(Deserialize)]
+struct Which {
+    #[serde(default)]
+    shoot: String,
+    #[serde(default)]
+    since: u64,
+}
+
+async fn clear(State(control): State<Control>, Query(which): Query<Which>) -> StatusCode {
+    control.garden.clear_faults(&which.shoot);
+    StatusCode::NO_CONTENT
+}
+
+async fn fail_requests(State(control): State<Control>, Json(fault): Json<RequestFault>) -> StatusCode {
+    let all = {
+        let mut all = control.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(fault);
+        all.clone()
+    };
+    control.garden.fail_requests(all);
+    StatusCode::CREATED
+}
+
+async fn heal_requests(State(control): State<Control>) -> StatusCode {
+    control.requests.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    control.garden.fail_requests(Vec::new());
+    StatusCode::NO_CONTENT
+}
+
+async fn journal(State(control): State<Control>, Query(which): Query<Which>) -> Json<Value> {
+    Json(json!(control.garden.journal().since(which.since)))
+}
+
+async fn shoots(State(control): State<Control>) -> Json<Value> {
+    let told = |shoot: &Value| {
+        json!({"namespace": at(shoot, "metadata.namespace"), "name": at(shoot, "metadata.name"),
+            "generation": at(shoot, "metadata.generation"), "lastOperation": at(shoot, "status.lastOperation")})
+    };
+    Json(control.garden.shoots().iter().map(told).collect())
+}
+
+async fn force(
+    State(control): State<Control>,
+    Path((namespace, name)): Path<(String, String)>,
+    Json(patch): Json<Value>,
+) -> (StatusCode, Json<Value>) {
+    let patched = control.garden.cluster().patch(SHOOTS, &namespace, &name, "status", json!({ "status": patch })).await;
+    match patched {
+        Ok(shoot) => (StatusCode::OK, Json(at(&shoot, "status").clone())),
+        Err(status) => (StatusCode::from_u16(status.code).unwrap_or(StatusCode::BAD_REQUEST), Json(status.to_json())),
+    }
+}
