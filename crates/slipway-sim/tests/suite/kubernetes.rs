@@ -2,6 +2,7 @@
 
 mod apply;
 mod bad_requests;
+mod changes;
 mod clients;
 mod crd;
 mod crds;
@@ -42,6 +43,7 @@ static THEMES: &[Theme] = &[
     Theme { name: "bad-requests", cases: bad_requests::CASES },
     Theme { name: "clients", cases: clients::CASES },
     Theme { name: "sessions", cases: sessions::CASES },
+    Theme { name: "changes", cases: changes::CASES },
 ];
 
 static EXCEPTIONS: &[Exception] = &[];

@@ -2,6 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
+use slipway_sim::garden::certificates::Pair;
 
 use super::shoots::{bind, create, me, name, path, refused, running, set, shoot, write_status};
 use crate::{
@@ -31,38 +32,17 @@ async fn request(cx: &Cx, shoot: &str, what: &str, spec: Value) -> Answer {
     cx.post(&path(cx, &format!("/{shoot}/{what}")), &body).await
 }
 
-/// An RSA key in both of its forms.
-struct Rsa {
-    pkcs1: String,
-    pkcs8: String,
-}
-
-/// A new key. By `openssl`, because the library that we have for cryptography makes no RSA keys.
-async fn rsa_key() -> Rsa {
-    let run = async |script: &str| {
-        let output = tokio::process::Command::new("sh").args(["-c", script]).output().await.expect("a shell");
-        assert!(output.status.success(), "openssl: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("text")
-    };
-    let pkcs8 = run("openssl genpkey -quiet -algorithm RSA -pkeyopt rsa_keygen_bits:2048").await;
-    let pkcs1 = run(&format!("printf %s '{pkcs8}' | openssl rsa -traditional 2>/dev/null")).await;
-    Rsa { pkcs1, pkcs8 }
-}
-
 /// A running Shoot with addresses and the authorities a gardenlet would have made.
 async fn with_addresses(cx: &Cx, case: &str) -> String {
     let running = running(cx, case).await;
     let name = running.text("/metadata/name").to_owned();
-    // Gardener reads no other form of key.
-    let rsa = rsa_key().await;
-    let authority = rcgen::KeyPair::from_pem(&rsa.pkcs8).expect("a key");
-    let mut params = rcgen::CertificateParams::default();
-    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    let certificate = params.self_signed(&authority).expect("a certificate").pem();
+    // RSA, and in its oldest form: Gardener reads no other key.
+    let authority = Pair::rsa_authority("ca-client", 0).expect("an authority");
+    let certificate = authority.certificate;
     let secret = json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "InternalSecret",
         "metadata": { "name": format!("{name}.ca-client"), "namespace": cx.ns },
-        "data": { "ca.crt": BASE64.encode(&certificate), "ca.key": BASE64.encode(&rsa.pkcs1) },
+        "data": { "ca.crt": BASE64.encode(&certificate), "ca.key": BASE64.encode(&authority.key) },
     });
     cx.post(&cx.group("core.gardener.cloud/v1beta1", "internalsecrets"), &secret).await.created();
     let bundle = json!({

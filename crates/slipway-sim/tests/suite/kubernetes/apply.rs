@@ -65,7 +65,7 @@ async fn widgets(cx: &Cx) -> Crd {
         },
         "status": { "type": "object", "properties": { "phase": { "type": "string" } } },
     });
-    Crd::new(cx, properties).with_status().create().await
+    Crd::of(cx, properties).with_status().create().await
 }
 
 /// The fields a manager owns.

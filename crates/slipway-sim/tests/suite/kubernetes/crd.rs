@@ -23,7 +23,7 @@ pub(super) struct Crd {
 /// Draws up definitions.
 impl Crd {
     /// With a schema for the whole object.
-    pub(super) fn new(cx: &Cx, properties: Value) -> Draft<'_> {
+    pub(super) fn of(cx: &Cx, properties: Value) -> Draft<'_> {
         let group = format!("{}.example.com", cx.ns);
         let schema = json!({ "type": "object", "properties": properties });
         let version = json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
@@ -32,7 +32,7 @@ impl Crd {
 
     /// With `spec.size`, a number, `spec.color`, a text, and a status that takes anything.
     pub(super) fn simple(cx: &Cx) -> Draft<'_> {
-        Self::new(
+        Self::of(
             cx,
             json!({
                 "spec": {

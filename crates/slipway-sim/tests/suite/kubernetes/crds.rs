@@ -48,7 +48,7 @@ async fn a_definition_is_accepted_and_established(cx: Cx) {
 }
 
 async fn a_definition_needs_a_structural_schema(cx: Cx) {
-    let draft = Crd::new(&cx, json!({ "spec": { "properties": { "size": { "type": "integer" } } } }));
+    let draft = Crd::of(&cx, json!({ "spec": { "properties": { "size": { "type": "integer" } } } }));
     let answer = cx.post(DEFINITIONS, &draft.definition()).await;
     // Told as the field that a definition with one version had in its first years.
     let field = "spec.validation.openAPIV3Schema.properties[spec].type";
@@ -81,14 +81,14 @@ async fn a_bad_rule_is_refused_with_the_definition(cx: Cx) {
     let spec = json!({
         "type": "object", "properties": { "size": { "type": "integer" } }, "x-kubernetes-validations": rule,
     });
-    let answer = cx.post(DEFINITIONS, &Crd::new(&cx, json!({ "spec": spec })).definition()).await;
+    let answer = cx.post(DEFINITIONS, &Crd::of(&cx, json!({ "spec": spec })).definition()).await;
     let message = "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: Invalid value: ";
     answer.refused_with(422, "Invalid", message);
 }
 
 async fn a_default_must_fit_its_own_schema(cx: Cx) {
     let spec = json!({ "type": "object", "properties": { "size": { "type": "integer", "default": "big" } } });
-    let answer = cx.post(DEFINITIONS, &Crd::new(&cx, json!({ "spec": spec })).definition()).await;
+    let answer = cx.post(DEFINITIONS, &Crd::of(&cx, json!({ "spec": spec })).definition()).await;
     let message =
         "spec.validation.openAPIV3Schema.properties[spec].properties[size].default: Invalid value: \"string\":";
     answer.refused_with(422, "Invalid", message);

@@ -33,7 +33,7 @@ pub(super) static CASES: &[Case] = cases![
 
 /// A definition with these properties of `spec`.
 async fn with_spec(cx: &Cx, properties: Value) -> Crd {
-    Crd::new(cx, json!({ "spec": { "type": "object", "properties": properties } })).create().await
+    Crd::of(cx, json!({ "spec": { "type": "object", "properties": properties } })).create().await
 }
 
 async fn refused(cx: &Cx, crd: &Crd, spec: Value, fault: &str) -> Value {
@@ -210,7 +210,7 @@ async fn ruled(cx: &Cx, rules: Value) -> Crd {
         "type": "object", "x-kubernetes-validations": rules,
         "properties": { "size": { "type": "integer" }, "color": { "type": "string", "maxLength": 10 } },
     });
-    Crd::new(cx, json!({ "spec": spec })).create().await
+    Crd::of(cx, json!({ "spec": spec })).create().await
 }
 
 async fn a_rule_is_checked(cx: Cx) {
@@ -230,7 +230,7 @@ async fn a_transition_rule_sees_the_old_value(cx: Cx) {
             "x-kubernetes-validations": [{ "rule": "self == oldSelf", "message": "the color stays" }],
         } },
     });
-    let crd = Crd::new(&cx, json!({ "spec": spec })).create().await;
+    let crd = Crd::of(&cx, json!({ "spec": spec })).create().await;
     cx.post(&crd.path(""), &crd.widget("a", json!({ "color": "red" }))).await.created();
     let answer = cx.patch(&crd.path("/a"), Patch::Merge, &json!({ "spec": { "color": "blue" } })).await;
     let message =
@@ -287,7 +287,7 @@ async fn formats_are_checked(cx: Cx) {
 }
 
 async fn one_of_is_checked(cx: Cx) {
-    let crd = Crd::new(
+    let crd = Crd::of(
         &cx,
         json!({ "spec": {
         "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "string" } },
