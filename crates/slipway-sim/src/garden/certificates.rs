@@ -17,7 +17,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, SanType,
 };
-use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject as _};
+use rustls::pki_types::{PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, pem::PemObject as _};
 use x509_parser::prelude::FromDer as _;
 
 static RSA_POOL: &str = include_str!("certificates/rsa-pool.pem");
@@ -124,11 +124,30 @@ impl Pair {
     fn sign(&self, mut params: CertificateParams) -> Result<Self, Error> {
         params.use_authority_key_identifier_extension = true;
         let issuer = authority_params(&subject(&self.certificate)?.name);
-        let issuer = Issuer::new(issuer, KeyPair::from_pem(&self.key)?);
+        let issuer = Issuer::new(issuer, signing_key(&self.key)?);
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &issuer)?;
         Ok(Self { certificate: certificate.pem(), key: key.serialize_pem() })
     }
+}
+
+/// A key to sign with, from PKCS #8 or from the PKCS #1 that a real Gardener insists on.
+fn signing_key(pem: &str) -> Result<KeyPair, Error> {
+    let Ok(inner) = PrivatePkcs1KeyDer::from_pem_slice(pem.as_bytes()) else { return Ok(KeyPair::from_pem(pem)?) };
+    let inner = inner.secret_pkcs1_der();
+    // PKCS #8 is PKCS #1 behind a version (0) and the algorithm (rsaEncryption without parameters).
+    const VERSION_AND_ALGORITHM: [u8; 18] =
+        [0x02, 1, 0, 0x30, 13, 6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1, 5, 0];
+    let mut body = VERSION_AND_ALGORITHM.to_vec();
+    body.extend(tagged(0x04, inner)?);
+    let key = PrivatePkcs8KeyDer::from(tagged(0x30, &body)?);
+    Ok(KeyPair::from_pkcs8_der_and_sign_algo(&key, &rcgen::PKCS_RSA_SHA256)?)
+}
+
+/// DER: a tag, a length of two bytes, the content. Keys are always long enough for that form.
+fn tagged(tag: u8, content: &[u8]) -> Result<Vec<u8>, Error> {
+    let [high, low] = u16::try_from(content.len()).map_err(|_| Error::Read)?.to_be_bytes();
+    Ok([&[tag, 0x82, high, low], content].concat())
 }
 
 fn authority_params(name: &str) -> CertificateParams {

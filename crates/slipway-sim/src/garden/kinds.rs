@@ -86,7 +86,10 @@ fn table(shared: &Shared) -> Vec<Kind> {
         ]),
         core("Quota", "quotas").namespaced().short(&["squota"]).strategy(simple::QUOTA),
         core("ExposureClass", "exposureclasses").short(&["expclass", "expcls"]).strategy(simple::EXPOSURE_CLASS),
-        core("InternalSecret", "internalsecrets").namespaced().generation(Generation::None),
+        core("InternalSecret", "internalsecrets")
+            .namespaced()
+            .generation(Generation::None)
+            .strategy(simple::InternalSecrets),
         core("ShootState", "shootstates").namespaced().strategy(simple::States),
         core("ControllerRegistration", "controllerregistrations")
             .short(&["ctrlreg"])

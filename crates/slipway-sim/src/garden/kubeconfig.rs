@@ -77,13 +77,10 @@ impl Issuer {
             .collect();
         if addresses.is_empty() {
             let detail = "no suitable advertised address for kube-apiserver found in .status.advertisedAddresses";
-            let value = at(shoot, "status.advertisedAddresses");
-            return Err(Status::invalid(
-                GROUP,
-                kind,
-                name(shoot),
-                vec![Cause::invalid("status.status", value, detail)],
-            ));
+            let mut cause = Cause::invalid("status.status", at(shoot, "status.advertisedAddresses"), detail);
+            // A list that is not there is the bare word, a value that is not there would be quoted.
+            cause.message = cause.message.replacen("\"null\"", "null", 1);
+            return Err(Status::invalid(GROUP, kind, name(shoot), vec![cause]));
         }
         let (client_ca, cluster_ca) = authorities(shoot, ctx)?;
         let lasts = SignedDuration::from_secs(asked).min(self.longest);

@@ -353,6 +353,11 @@ impl<'a> Call<'a> {
         self.kind.strategy.may_delete(object, &self.ctx())
     }
 
+    /// Asks the strategy about all of the namespace.
+    pub(crate) fn may_delete_all(&self) -> Result<(), Status> {
+        self.kind.strategy.may_delete_all(&self.ctx())
+    }
+
     /// Calls a subresource, or asks a kind that is only a question.
     pub fn call(&self, object: &Value, body: Value) -> Result<Value, Status> {
         self.kind.strategy.call(self.subresource, object, body, &self.ctx())

@@ -12,7 +12,7 @@ use crate::{
         problems::CORE,
         rules::{self, Case, Refs, project},
         scheduler::Usage,
-        shoot::{CONFIRM_DELETION, CONFIRMED_BY, IGNORE},
+        shoot::{CONFIRM_DELETION, CONFIRMED_BY},
         value::{annotation, at, has, is_deleting, list, name, namespace, parses_as_true, remove, set, text, texts},
         version,
     },
@@ -93,9 +93,6 @@ impl Strategy for Shoots {
 
     fn may_delete(&self, shoot: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
         let refuse = |why: String| Err(Status::forbidden(CORE, "shoots", name(shoot), &why));
-        if parses_as_true(annotation(shoot, IGNORE)) {
-            return refuse(format!("cannot delete shoot if {IGNORE} annotation is set"));
-        }
         if !parses_as_true(annotation(shoot, CONFIRM_DELETION)) {
             return refuse(format!("must have a {CONFIRM_DELETION:?} annotation to delete"));
         }
@@ -120,6 +117,14 @@ impl Strategy for Shoots {
             ));
         }
         Ok(())
+    }
+
+    /// The real server looks at all Shoots of the namespace, whatever the selector says, and tells the first
+    /// refusal as an error of its own.
+    fn may_delete_all(&self, ctx: &Ctx<'_>) -> Result<(), Status> {
+        let shoots = ctx.view.list(CORE, "shoots", ctx.namespace);
+        let refused = shoots.iter().find_map(|shoot| self.may_delete(shoot, ctx).err());
+        refused.map_or(Ok(()), |refusal| Err(Status::internal(refusal.message)))
     }
 
     fn call(&self, subresource: &str, shoot: &Value, body: Value, ctx: &Ctx<'_>) -> Result<Value, Status> {

@@ -1,5 +1,6 @@
 //! Kinds whose rules fit a table: required fields, fields that stay, and defaults.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use crate::{
@@ -25,6 +26,8 @@ pub(super) struct Simple {
     required: &'static [(&'static str, &'static str)],
     immutable: &'static [&'static str],
     defaults: &'static [Default],
+    /// Whether a refused change is told with the value that stays.
+    shows_old: bool,
 }
 
 pub(super) const SEED: Simple = Simple {
@@ -38,6 +41,7 @@ pub(super) const SEED: Simple = Simple {
     ],
     immutable: &["spec.networks.pods", "spec.networks.services", "spec.networks.nodes", "spec.provider.type"],
     defaults: &[("spec.settings.scheduling.visible", || json!(true)), ("spec.networks.ipFamilies", || json!(["IPv4"]))],
+    shows_old: false,
 };
 
 pub(super) const QUOTA: Simple = Simple {
@@ -46,6 +50,7 @@ pub(super) const QUOTA: Simple = Simple {
     required: &[("spec.scope", "must provide a scope"), ("spec.metrics", "must provide metrics")],
     immutable: &["spec.scope"],
     defaults: &[],
+    shows_old: false,
 };
 
 pub(super) const EXPOSURE_CLASS: Simple = Simple {
@@ -54,6 +59,7 @@ pub(super) const EXPOSURE_CLASS: Simple = Simple {
     required: &[("handler", "must provide a handler")],
     immutable: &["handler"],
     defaults: &[],
+    shows_old: true,
 };
 
 pub(super) const BASTION: Simple = Simple {
@@ -66,6 +72,7 @@ pub(super) const BASTION: Simple = Simple {
     ],
     immutable: &["spec.shootRef", "spec.sshPublicKey", "spec.providerType", "spec.seedName"],
     defaults: &[],
+    shows_old: false,
 };
 
 impl Simple {
@@ -82,7 +89,9 @@ impl Simple {
         }
         for path in self.immutable {
             if !old.is_null() && !at(old, path).is_null() {
-                problems.immutable(*path, at(object, path), at(old, path));
+                let (new, old) = (at(object, path), at(old, path));
+                let (shown, other) = if self.shows_old { (old, new) } else { (new, old) };
+                problems.immutable(*path, shown, other);
             }
         }
         problems.into_invalid(self.group, self.kind, name(object))
@@ -159,5 +168,30 @@ impl Strategy for States {
         }
         let why = format!("must have a {CONFIRM_DELETION:?} annotation to delete");
         Err(Status::forbidden(CORE, "shootstates", name(object), &why))
+    }
+}
+
+/// InternalSecrets: as Secrets, texts become data.
+pub(super) struct InternalSecrets;
+
+impl InternalSecrets {
+    fn settle(object: &mut Value) {
+        if let Some(Value::Object(texts)) = object.as_object_mut().and_then(|fields| fields.remove("stringData")) {
+            for (key, text) in texts {
+                object["data"][key] = json!(STANDARD.encode(text.as_str().unwrap_or_default()));
+            }
+        }
+    }
+}
+
+impl Strategy for InternalSecrets {
+    fn create(&self, object: &mut Value, _: &Ctx<'_>) -> Result<(), Status> {
+        Self::settle(object);
+        Ok(())
+    }
+
+    fn update(&self, new: &mut Value, _: &Value, _: &Ctx<'_>) -> Result<(), Status> {
+        Self::settle(new);
+        Ok(())
     }
 }

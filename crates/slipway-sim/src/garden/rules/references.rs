@@ -44,6 +44,12 @@ impl Refs {
         })?;
         let place = namespace(shoot);
         let project = project(place, ctx.view).ok_or_else(|| {
+            // In a namespace that is there, another plug-in comes first and tells it as its own refusal.
+            if ctx.view.get("", "namespaces", "", place).is_some() {
+                let why = Status::not_found(CORE, "Project", "<unknown>").message;
+                let why = format!("Internal error occurred: could not find referenced project: {why}");
+                return Status::forbidden(CORE, "shoots", text(shoot, "metadata.name"), &why);
+            }
             let why = Status::not_found(CORE, "Project", place).message;
             Status::internal(format!("could not find referenced project: {why}"))
         })?;

@@ -308,6 +308,7 @@ impl Asked<'_> {
         let (options, dry_run) = options::delete(self.query, body, content_type)?;
         let call = Call { dry_run: call.dry_run || dry_run, ..*call };
         let selection = listing::Selection::parse(call.kind, self.query)?;
+        call.may_delete_all()?;
         let listed = self.cluster.store().list(self.cluster.name(), &call.kind.stored_as, call.namespace, None, 0);
         let listed = listed.map_err(|old| Status::expired(old.to_string()))?;
         let mut items = Vec::new();

@@ -32,6 +32,12 @@ pub trait Strategy: Send + Sync {
         Ok(())
     }
 
+    /// May a whole collection be deleted? Asked once, before any of its objects.
+    fn may_delete_all(&self, ctx: &Ctx<'_>) -> Result<(), Status> {
+        let _ = ctx;
+        Ok(())
+    }
+
     /// The object has just been marked as deleted and waits: what else shows that? Namespaces have a phase.
     fn mark_deleted(&self, object: &mut Value) {
         let _ = object;
