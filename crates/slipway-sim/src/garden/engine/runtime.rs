@@ -176,8 +176,13 @@ impl<P: Port> Loop<P> {
         if let Some(count) = self.running.get_mut(seed) {
             *count = count.saturating_sub(1);
         }
-        if let Some(next) = self.waiting.get_mut(seed).and_then(VecDeque::pop_front) {
-            self.push(next);
+        // One that is gone must not keep the room from those behind it, and one that is with a worker just now is
+        // looked at again when the worker is back.
+        while let Some(next) = self.waiting.get_mut(seed).and_then(VecDeque::pop_front) {
+            if let Some(tracked) = self.shoots.get_mut(&next) {
+                tracked.dirty = true;
+                return self.push(next);
+            }
         }
     }
 
