@@ -13,6 +13,7 @@ mod others;
 mod ownership;
 mod shoots;
 mod subresources;
+mod types;
 mod updates;
 
 use crate::{
@@ -29,6 +30,7 @@ static THEMES: &[Theme] = &[
     Theme { name: "subresources", cases: subresources::CASES },
     Theme { name: "ownership", cases: ownership::CASES },
     Theme { name: "others", cases: others::CASES },
+    Theme { name: "types", cases: types::CASES },
     Theme { name: "lives", cases: lives::CASES },
 ];
 
