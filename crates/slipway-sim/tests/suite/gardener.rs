@@ -9,6 +9,7 @@ mod defaults;
 mod deletion;
 mod lives;
 mod operations;
+mod operators;
 mod others;
 mod ownership;
 mod shoots;
@@ -31,6 +32,7 @@ static THEMES: &[Theme] = &[
     Theme { name: "ownership", cases: ownership::CASES },
     Theme { name: "others", cases: others::CASES },
     Theme { name: "types", cases: types::CASES },
+    Theme { name: "operators", cases: operators::CASES },
     Theme { name: "lives", cases: lives::CASES },
 ];
 
