@@ -5,8 +5,6 @@
 //! comes in; whether it is still valid is asked for every request, by the simulated clock. A door that
 //! is down breaks every connection, as a hibernated cluster does.
 
-mod handshake;
-
 use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr, TcpListener},
@@ -42,6 +40,7 @@ use crate::kube::{
     http::{self as face, Asker, Frame},
     kind::User,
     server::Server,
+    tls,
 };
 
 /// By which clock client certificates end.
@@ -114,7 +113,7 @@ impl Endpoints {
         let pair =
             ca.server("kube-apiserver", &["localhost", "kubernetes.default.svc"]).map_err(|error| error.to_string())?;
         let clients: String = kept.authorities.iter().map(|one| one.client.certificate.as_str()).collect();
-        let config = handshake::config(&pair)?;
+        let config = tls::config(&pair.certificate, &pair.key, &[]).map_err(|error| error.to_string())?;
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(clients.as_bytes()).flatten() {
             roots.add(certificate).map_err(|error| error.to_string())?;

@@ -79,7 +79,7 @@ impl Selection {
 /// The refusal of a field: kinds that index none but the names have another wording.
 fn unknown_field(kind: &Kind, said: &str) -> String {
     match said.strip_prefix("field label not supported: ") {
-        Some(field) if !kind.custom && kind.selectable.is_empty() => {
+        Some(field) if !kind.is_custom() && kind.selectable.is_empty() => {
             format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
         }
         _ => said.to_owned(),
@@ -255,7 +255,7 @@ pub fn list(cluster: &Cluster, kind: &Kind, namespace: &str, query: &Query, answ
                 if index > 0 {
                     out.push(b',');
                 }
-                if is_raw(kind, object) && !kind.custom {
+                if is_raw(kind, object) && !kind.is_custom() {
                     object.write_bare(&mut out);
                 } else {
                     write(kind, object, &mut out);
