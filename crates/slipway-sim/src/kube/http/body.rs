@@ -1,7 +1,7 @@
 //! From a request's body to an object, as strictly as the client wants.
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 use super::{media::PROTOBUF, protobuf};
@@ -16,17 +16,31 @@ use crate::kube::{
 /// Larger bodies are refused, as the real server does by default.
 pub const LIMIT: usize = 3 * 1024 * 1024;
 
+/// So much of a body that is too large is read and thrown away: a client that is still sending when the
+/// connection ends would see that, and not the answer.
+const PATIENCE: usize = 16 * 1024 * 1024;
+
 /// Reads all of a body.
 pub async fn read<B>(body: B) -> Result<Bytes, Status>
 where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    match Limited::new(body, LIMIT).collect().await {
-        Ok(whole) => Ok(whole.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Status::too_large(LIMIT)),
-        Err(error) => Err(Status::bad_request(format!("the body of the request could not be read: {error}"))),
+    let mut body = std::pin::pin!(body);
+    let (mut whole, mut length) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            Status::bad_request(format!("the body of the request could not be read: {}", error.into()))
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        length += data.len();
+        if length <= LIMIT {
+            whole.extend_from_slice(&data);
+        } else if length > PATIENCE {
+            break;
+        }
     }
+    if length > LIMIT { Err(Status::too_large(LIMIT)) } else { Ok(whole.into()) }
 }
 
 /// Parses a body of one of the media types an object can be sent in.
