@@ -224,7 +224,8 @@ impl Life {
 
     /// What to write now. Called when the Shoot changed, and when something is due.
     pub fn decide(&mut self, shoot: &Value, kept: &Kept, env: &Env<'_>) -> Vec<Write> {
-        self.ignored = parses_as_true(annotation(shoot, IGNORE));
+        // What is under way goes on: the gardenlet looks at this when it begins.
+        self.ignored = self.run.is_none() && parses_as_true(annotation(shoot, IGNORE));
         if self.ignored {
             return Vec::new();
         }

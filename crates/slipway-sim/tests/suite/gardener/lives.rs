@@ -139,10 +139,9 @@ async fn its_authorities_are_rotated(cx: Cx) {
     let name = lives(&cx, "its_authorities").await;
     let phase = |shoot: &Value| shoot.text("/status/credentials/rotation/certificateAuthorities/phase").to_owned();
     let wish = |word: &str| json!({ "metadata": { "annotations": { "gardener.cloud/operation": word } } });
-    change(&cx, &name, wish("rotate-ca-start")).await;
-    until(&cx, &name, |shoot| is_done(shoot) && phase(shoot) == "Prepared").await;
-    change(&cx, &name, wish("rotate-ca-complete")).await;
-    // FIXME: under load the simulator's engine stays in this phase for ever, so that only its beginning is asked
-    // for here; it must end as `Completed`.
-    until(&cx, &name, |shoot| ["Completing", "Completed"].contains(&phase(shoot).as_str())).await;
+    for (word, wanted) in [("rotate-ca-start", "Prepared"), ("rotate-ca-complete", "Completed")] {
+        change(&cx, &name, wish(word)).await;
+        let done = until(&cx, &name, |shoot| is_done(shoot) && phase(shoot) == wanted).await;
+        assert_eq!(done.text("/metadata/annotations/gardener.cloud~1operation"), "", "the word was picked up");
+    }
 }
