@@ -464,3 +464,6 @@ async fn credentials<P: Port>(port: &P, shoot: &Value) -> Result<Option<String>,
     let missing = wanted.iter().find(|key| at(&secret, "data").get(**key).is_none());
     Ok(missing.map(|key| format!("the provider does not know us: {key} is missing in the credentials")))
 }
+
+#[cfg(test)]
+mod tests;

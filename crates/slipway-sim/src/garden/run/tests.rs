@@ -11,23 +11,10 @@ use serde_json::{Value, json};
 use super::*;
 use crate::garden::{
     engine::invariants::judge,
+    landscape::shoot,
     shoot::{OPERATION, STATUS},
     value::{annotation, has, is_true, label, name, number, set},
 };
-
-fn shoot(called: &str) -> Value {
-    json!({
-        "apiVersion": format!("{CORE}/v1beta1"), "kind": "Shoot",
-        "metadata": {"name": called, "namespace": "garden-dev"},
-        "spec": {
-            "cloudProfile": {"kind": "CloudProfile", "name": "aws"}, "credentialsBindingName": "aws", "region": "eu-central-1",
-            "provider": {"type": "aws", "workers": [{
-                "name": "pool", "machine": {"type": "m6i.large"}, "minimum": 1, "maximum": 3,
-                "volume": {"type": "gp3", "size": "50Gi"}, "zones": ["eu-central-1a"]}]},
-            "kubernetes": {"version": "1.34"}, "networking": {"type": "calico", "nodes": "10.250.0.0/16"},
-        },
-    })
-}
 
 /// Waits in real time, for what happens in simulated time a hundred times faster. A minute, though everything
 /// takes a second: only a failure waits for it, and a busy machine must not look like one.
