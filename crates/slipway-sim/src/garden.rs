@@ -12,6 +12,7 @@
 //! | [`kinds`], [`schema`] | the kinds, as rows for the embedded API, and their fields |
 //! | [`engine`] | how Shoots live |
 //! | [`certificates`], [`kubeconfig`], [`endpoints`] | how their clusters are reached |
+//! | [`requests`] | what goes wrong with requests on demand |
 //! | [`landscape`] | what there is at the beginning |
 //! | [`control`], [`journal`], [`clock`] | what can be told and asked while it runs |
 
@@ -35,6 +36,7 @@ pub mod names;
 pub mod problems;
 pub mod profile;
 pub mod quota;
+pub mod requests;
 pub mod rules;
 pub mod scheduler;
 pub mod schema;

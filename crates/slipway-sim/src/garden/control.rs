@@ -11,10 +11,7 @@
 //! | `GET /journal?since=n` | what happened |
 //! | `GET /shoots`, `POST /shoots/{namespace}/{name}/status` (merge patch) | states, and forcing them |
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU32, Ordering},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::{
     Json, Router,
@@ -33,90 +30,12 @@ use super::{
         faults::Aimed,
         port::{Port as _, SHOOTS},
     },
+    requests::RequestFault,
     value::at,
 };
-use crate::{
-    kube::{
-        http::Trouble,
-        status::{Details, Status},
-    },
-    listening::Listening,
-};
-
-/// A fault of the garden's API (F6, F9, F15): which requests, what happens, how often.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct RequestFault {
-    /// HTTP method; empty means any.
-    pub method: String,
-    /// A part of the path; empty means any.
-    pub path: String,
-    /// Answer with this code.
-    pub code: u16,
-    /// And with this sentence.
-    pub message: String,
-    /// And ask to come back after so many seconds.
-    pub retry_after: u32,
-    /// Break the connection instead: before, or after the write took effect.
-    pub reset: Option<Reset>,
-    /// So many requests; for ever if absent.
-    pub times: Option<u32>,
-}
-
-/// When the connection breaks.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Reset {
-    /// Nothing happened.
-    Before,
-    /// It happened, and nobody was told.
-    After,
-}
-
-impl RequestFault {
-    fn trouble(&self) -> Trouble {
-        match self.reset {
-            Some(Reset::Before) => Trouble::Reset,
-            Some(Reset::After) => Trouble::ResetAfter,
-            None => {
-                let reason = match self.code {
-                    403 => "Forbidden",
-                    409 => "Conflict",
-                    429 => "TooManyRequests",
-                    503 => "ServiceUnavailable",
-                    504 => "Timeout",
-                    _ => "InternalError",
-                };
-                let mut status = Status::new(self.code, reason, self.message.clone());
-                if self.retry_after > 0 {
-                    let details = Details { retry_after_seconds: self.retry_after, ..Details::default() };
-                    status.details = Some(Box::new(details));
-                }
-                Trouble::Status(status)
-            }
-        }
-    }
-}
+use crate::listening::Listening;
 
 impl Garden {
-    /// Lets requests of the garden's API fail; an empty list ends it.
-    pub fn fail_requests(&self, faults: Vec<RequestFault>) {
-        if faults.is_empty() {
-            return self.server().set_faults(None);
-        }
-        let faults: Vec<(RequestFault, AtomicU32)> =
-            faults.into_iter().map(|fault| (fault, AtomicU32::new(0))).collect();
-        self.server().set_faults(Some(Arc::new(move |seen| {
-            let strikes = |(fault, struck): &&(RequestFault, AtomicU32)| {
-                let meant = seen.cluster == super::run::CLUSTER
-                    && (fault.method.is_empty() || fault.method == seen.method.as_str())
-                    && seen.path.contains(&fault.path);
-                meant && struck.fetch_add(1, Ordering::Relaxed) < fault.times.unwrap_or(u32::MAX)
-            };
-            faults.iter().find(strikes).map(|(fault, _)| fault.trouble())
-        })));
-    }
-
     /// Opens the control API on a free port of loopback.
     pub async fn control(self: &Arc<Self>) -> std::io::Result<Listening> {
         let control = Control { garden: self.clone(), requests: Arc::default() };

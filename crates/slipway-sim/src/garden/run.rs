@@ -162,6 +162,7 @@ pub struct Garden {
     server: Server,
     cluster: Cluster,
     door: Option<Door>,
+    chance: Chance,
     playing: Playing,
 }
 
@@ -207,10 +208,15 @@ impl Garden {
             journal,
             bell: Arc::default(),
         });
-        Ok(Self { server, cluster, door: None, playing })
+        Ok(Self { server, cluster, door: None, chance, playing })
     }
 
     told!();
+
+    /// All chance in it.
+    pub fn chance(&self) -> Chance {
+        self.chance
+    }
 
     /// The server behind it.
     pub fn server(&self) -> &Server {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::SignedDuration;
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{Namespace, Node};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -220,6 +220,51 @@ async fn authorities_are_rotated_also_after_somebody_found_the_shoot_healthy() {
     }
     let refused = garden.journal().since(0).into_iter().filter(|line| line["what"] == "refused").collect::<Vec<_>>();
     assert_eq!(refused, Vec::<Value>::new(), "the server took everything the engine wrote");
+}
+
+#[tokio::test]
+async fn a_shoots_nodes_are_those_of_its_pools() {
+    let garden = Garden::start(Options::default()).await.expect("garden");
+    let (cluster, client) = (garden.cluster().clone(), garden.client().expect("client"));
+    Cluster::create(&cluster, shoot("shop")).await.expect("created");
+    until(&cluster, "shop", succeeded).await;
+    let names = |nodes: &[Node]| nodes.iter().filter_map(|node| node.metadata.name.clone()).collect::<Vec<_>>();
+    let change = async |patch: Value| {
+        Port::patch(&cluster, SHOOTS, "garden-dev", "shop", "", patch).await.expect("changed");
+        until(&cluster, "shop", succeeded).await;
+    };
+    let own = client_of(&request(&client, "shop", 86_400).await.expect("kubeconfig")).await;
+    let nodes = async || Api::<Node>::all(own.clone()).list(&ListParams::default()).await.expect("nodes").items;
+    let first = nodes().await;
+    assert_eq!(first.len(), 1);
+    let labels = first[0].metadata.labels.clone().unwrap_or_default();
+    let told = |key: &str| labels.get(key).map(String::as_str).unwrap_or_default();
+    assert_eq!(
+        ["worker.gardener.cloud/pool", "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone"].map(told),
+        ["pool", "m6i.large", "eu-central-1a"]
+    );
+    let status = first[0].status.clone().expect("status");
+    assert_eq!(status.node_info.expect("told").kubelet_version, "v1.34.5");
+    assert!(status.conditions.expect("told").iter().any(|one| one.type_ == "Ready" && one.status == "True"));
+
+    let mut workers =
+        cluster.get(CORE, "shoots", "garden-dev", "shop").expect("shoot")["spec"]["provider"]["workers"].clone();
+    workers[0]["minimum"] = json!(3);
+    change(json!({"spec": {"provider": {"workers": workers}}})).await;
+    let three = nodes().await;
+    assert!(three.len() == 3 && names(&three).contains(&names(&first)[0]), "the first one stays: {:?}", names(&three));
+    change(json!({"metadata": {"annotations": { OPERATION: "rollout-workers=pool" }}})).await;
+    let rolled = nodes().await;
+    assert!(rolled.len() == 3 && !names(&rolled).iter().any(|node| names(&three).contains(node)), "all are new");
+    workers[0]["minimum"] = json!(1);
+    change(json!({"spec": {"provider": {"workers": workers}}})).await;
+    assert_eq!(nodes().await.len(), 1);
+    change(json!({"spec": {"hibernation": {"enabled": true}}})).await;
+    let id = text(&cluster.get(CORE, "shoots", "garden-dev", "shop").expect("shoot"), "status.technicalID").to_owned();
+    let asleep = garden.server().cluster(&id).expect("its store is kept");
+    assert_eq!(asleep.list("", "nodes", "").len(), 0, "a sleeping Shoot has none");
+    change(json!({"spec": {"hibernation": {"enabled": false}}})).await;
+    assert_eq!(asleep.list("", "nodes", "").len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -327,7 +327,7 @@ fn effect_of(effect: Effect, shoot: &Value, run: &Run, env: &Env<'_>, status: &m
         }
         Effect::ApiUp => writes.push(Write::Api(true)),
         Effect::ApiDown => writes.push(Write::Api(false)),
-        Effect::Nodes => writes.push(Write::Nodes(true)),
-        Effect::NoNodes => writes.push(Write::Nodes(false)),
+        Effect::Nodes => writes.push(Write::Nodes { rolls: run.rotation.rolls.clone() }),
+        Effect::NoNodes => writes.push(Write::NoNodes),
     }
 }

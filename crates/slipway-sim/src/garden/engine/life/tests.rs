@@ -113,7 +113,7 @@ impl Play {
             Write::Applied(applied) => self.kept.applied = applied,
             Write::Event { reason, .. } => self.events.push(reason),
             Write::Forget => self.gone = true,
-            Write::Authorities { .. } | Write::Nodes(_) | Write::Protect(_) => return,
+            Write::Authorities { .. } | Write::Nodes { .. } | Write::NoNodes | Write::Protect(_) => return,
         }
         self.history.push(self.shoot.clone());
     }
