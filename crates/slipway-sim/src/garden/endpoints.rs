@@ -36,7 +36,7 @@ use tokio_rustls::TlsAcceptor;
 use super::{
     certificates::{self, Pair},
     clock::Clock,
-    engine::life::Kept,
+    engine::{faults::Endpoint, life::Kept},
 };
 use crate::kube::{
     http::{self as face, Asker, Frame},
@@ -60,7 +60,14 @@ pub struct Endpoints {
     server: Server,
     time: CertificateTime,
     doors: Arc<Mutex<BTreeMap<String, Door>>>,
+    troubles: Troubles,
 }
+
+/// What is wrong with whose API server (F12), by technical id.
+type Troubles = Arc<Mutex<BTreeMap<String, Endpoint>>>;
+
+/// How long a slow API server takes: longer than a hasty client waits, shorter than a patient one.
+const SLOW: Duration = Duration::from_secs(5);
 
 impl std::fmt::Debug for Endpoints {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -84,11 +91,20 @@ impl Drop for Door {
 impl Endpoints {
     /// None yet; logical clusters will be on this server.
     pub fn new(server: Server, time: CertificateTime) -> Self {
-        Self { server, time, doors: Arc::default() }
+        Self { server, time, doors: Arc::default(), troubles: Arc::default() }
     }
 
     fn doors(&self) -> MutexGuard<'_, BTreeMap<String, Door>> {
         self.doors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a Shoot's API server answer badly, or well again.
+    pub fn set_trouble(&self, technical_id: &str, trouble: Option<Endpoint>) {
+        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        match trouble {
+            Some(trouble) => drop(troubles.insert(technical_id.to_owned(), trouble)),
+            None => drop(troubles.remove(technical_id)),
+        }
     }
 
     /// The port of a Shoot: the one it had, if it is free, else another.
@@ -138,6 +154,7 @@ impl Endpoints {
             time: self.time.clone(),
             acceptor: TlsAcceptor::from(Arc::new(config)),
             authorities,
+            troubles: self.troubles.clone(),
         };
         if let Some(door) = self.doors().get(technical_id) {
             door.gate.send_replace(Some(gate));
@@ -187,6 +204,7 @@ struct Gate {
     acceptor: TlsAcceptor,
     /// The generations of CAs that count here.
     authorities: Vec<u64>,
+    troubles: Troubles,
 }
 
 async fn serve(listener: tokio::net::TcpListener, mut gates: watch::Receiver<Option<Gate>>) {
@@ -202,6 +220,7 @@ async fn serve(listener: tokio::net::TcpListener, mut gates: watch::Receiver<Opt
                     Err(_) => return,
                 },
                 accepted = listener.accept() => match (accepted, &gate) {
+                    (Ok((stream, _)), Some(gate)) if gate.trouble() == Some(Endpoint::Refuses) => drop(stream),
                     (Ok((stream, _)), Some(gate)) => drop(connections.spawn(connection(stream, gate.clone()))),
                     (Ok((stream, _)), None) => drop(stream),
                     (Err(_), _) => crate::clock::sleep(Duration::from_millis(10)).await,
@@ -225,6 +244,11 @@ async fn connection(stream: TcpStream, gate: Gate) -> std::io::Result<()> {
     let service = service_fn(move |request: Request<Incoming>| {
         let (gate, shown) = (gate.clone(), shown.clone());
         async move {
+            match gate.trouble() {
+                Some(Endpoint::Refuses) => return Err(face::Reset),
+                Some(Endpoint::Slow) => crate::clock::sleep(SLOW).await,
+                None => {}
+            }
             let asker = gate.asker(&shown);
             let Some(cluster) = gate.server.cluster(&gate.cluster) else { return Err(face::Reset) };
             let frame = Frame { admin_token: gate.server.admin_token().into(), faults: None, prefix: String::new() };
@@ -238,6 +262,10 @@ async fn connection(stream: TcpStream, gate: Gate) -> std::io::Result<()> {
 }
 
 impl Gate {
+    fn trouble(&self) -> Option<Endpoint> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner).get(&self.cluster).copied()
+    }
+
     fn asker(&self, shown: &[CertificateDer<'static>]) -> Asker {
         let [own, rest @ ..] = shown else { return Asker::Nobody };
         let now = match &self.time {

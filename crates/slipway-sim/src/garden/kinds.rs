@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{
     chance::Chance,
     clock::Clock,
+    engine::faults::Faults,
     kubeconfig::Issuer,
     problems::CORE,
     scheduler::Usage,
@@ -39,6 +40,8 @@ pub struct Shared {
     pub usage: Usage,
     /// Chance.
     pub chance: Chance,
+    /// What goes wrong.
+    pub faults: Faults,
 }
 
 /// All kinds.
@@ -142,7 +145,6 @@ fn table(shared: &Shared) -> Vec<Kind> {
 }
 
 fn shoot(shared: &Shared) -> Kind {
-    let Shared { clock, issuer, usage, chance } = shared.clone();
     let kubeconfig = |name, kind| Subresource::Call { name, group: AUTHENTICATION, version: "v1alpha1", kind };
     Kind::new(CORE, "v1beta1", "Shoot", "shoots")
         .namespaced()
@@ -157,7 +159,7 @@ fn shoot(shared: &Shared) -> Kind {
             "spec.cloudProfile.name",
             "spec.cloudProfile.kind",
         ])
-        .strategy(shoots::Shoots::new(clock, issuer, usage, chance))
+        .strategy(shoots::Shoots::new(shared.clone()))
         .columns(shoot_columns())
 }
 

@@ -183,7 +183,14 @@ impl Garden {
         let usage = Usage::default();
         let chance = Chance::new(options.seed);
         let clock = Clock::at(crate::clock::now(), options.pace);
-        let shared = kinds::Shared { clock: clock.clone(), issuer: Issuer::default(), usage: usage.clone(), chance };
+        let faults = Faults::default();
+        let shared = kinds::Shared {
+            clock: clock.clone(),
+            issuer: Issuer::default(),
+            usage: usage.clone(),
+            chance,
+            faults: faults.clone(),
+        };
         for kind in kinds::kinds(&shared) {
             cluster.register(kind);
         }
@@ -201,7 +208,7 @@ impl Garden {
             clock,
             chance,
             settings: Arc::new(options.settings),
-            faults: Faults::default(),
+            faults,
             usage,
             endpoints,
             rsa: false,

@@ -22,7 +22,7 @@ use tokio::{sync::Notify, task::JoinSet};
 
 use super::{
     execute,
-    faults::Faults,
+    faults::{self, Faults},
     life::{Env, Kept, Life, Settings},
     port::{BINDINGS, Change, OWN_PROFILES, PROFILES, PROJECTS, Port, SECRETS, SEEDS, SHOOTS},
 };
@@ -362,6 +362,7 @@ async fn round<P: Port>(
     // Another one of this name has a life of its own.
     let Some(shoot) = shoot.filter(|shoot| text(shoot, "metadata.uid") == uid) else { return Ok(false) };
     let id = text(&shoot, "status.technicalID");
+    shared.endpoints.set_trouble(id, faults::endpoint(&shared.faults.on(&shoot, None)));
     if kept.is_none() {
         let loaded = execute::load(&shared.port, place, called).await?;
         // The process before us had it open; whoever holds its kubeconfig must find it where it was.

@@ -2,12 +2,15 @@
 
 use serde_json::{Value, json};
 
+use super::Shared;
 use crate::{
     garden::{
         admit,
         chance::Chance,
         clock::Clock,
-        defaults, generation,
+        defaults,
+        engine::faults::{self, Faults},
+        generation,
         kubeconfig::{Issuer, Role},
         problems::CORE,
         rules::{self, Case, Refs, project},
@@ -28,11 +31,13 @@ pub(super) struct Shoots {
     issuer: Issuer,
     usage: Usage,
     chance: Chance,
+    faults: Faults,
 }
 
 impl Shoots {
-    pub(super) fn new(clock: Clock, issuer: Issuer, usage: Usage, chance: Chance) -> Self {
-        Self { clock, issuer, usage, chance }
+    pub(super) fn new(shared: Shared) -> Self {
+        let Shared { clock, issuer, usage, chance, faults } = shared;
+        Self { clock, issuer, usage, chance, faults }
     }
 
     /// The same, at the garden's time: expiry of versions is a matter of simulated time.
@@ -133,7 +138,8 @@ impl Strategy for Shoots {
             "viewerkubeconfig" => Role::Viewer,
             _ => return Err(Status::method_not_allowed()),
         };
-        self.issuer.answer(role, shoot, body, &self.at_our_time(ctx))
+        let wrong = faults::kubeconfig(&self.faults.on(shoot, None));
+        self.issuer.answer(role, shoot, body, wrong, &self.at_our_time(ctx))
     }
 }
 

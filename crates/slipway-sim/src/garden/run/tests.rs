@@ -267,6 +267,46 @@ async fn a_shoots_nodes_are_those_of_its_pools() {
     assert_eq!(asleep.list("", "nodes", "").len(), 1);
 }
 
+#[tokio::test]
+async fn kubeconfigs_and_endpoints_are_of_no_use_on_demand() {
+    let garden = Garden::start(Options::default()).await.expect("garden");
+    let (cluster, client) = (garden.cluster().clone(), garden.client().expect("client"));
+    Cluster::create(&cluster, shoot("shop")).await.expect("created");
+    until(&cluster, "shop", succeeded).await;
+    garden.clock().set_pace(Pace::Manual);
+    let fault = |fault: &str, wrong: &str| {
+        serde_json::from_value(json!({"shoot": "garden-dev/shop", "fault": fault, "wrong": wrong})).expect("fault")
+    };
+    let good = client_of(&request(&client, "shop", 600).await.expect("kubeconfig")).await;
+    // 401: the handshake succeeds and the certificate is refused; 0: there is not even a handshake.
+    for (wrong, code) in [("missingAuthority", 0), ("wrongAuthority", 0), ("expired", 401), ("notYetValid", 401)] {
+        garden.inject(fault("kubeconfig", wrong));
+        let bad = client_of(&request(&client, "shop", 600).await.expect("kubeconfig")).await;
+        assert_eq!(namespaces(&bad).await, Err(code), "{wrong}");
+        garden.clear_faults("garden-dev/shop");
+    }
+    assert!(namespaces(&good).await.is_ok(), "those of before are as good as ever");
+    garden.inject(fault("endpoint", "refuses"));
+    wait_for(async || namespaces(&good).await == Err(0)).await;
+    garden.clear_faults("garden-dev/shop");
+    wait_for(async || namespaces(&good).await.is_ok()).await;
+    garden.inject(fault("endpoint", "slow"));
+    let slow = async || crate::clock::within(Duration::from_secs(2), namespaces(&good)).await.is_none();
+    wait_for(slow).await;
+    assert!(namespaces(&good).await.is_ok(), "slow, and not dead");
+}
+
+/// Faults strike when the engine has looked at the Shoot again.
+async fn wait_for(mut done: impl AsyncFnMut() -> bool) {
+    for _ in 0..6000 {
+        if done().await {
+            return;
+        }
+        crate::clock::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_driver_plays_the_life_of_a_shoot_on_a_real_gardener_api_server() {
     let real = match crate::real::Garden::start(&[]).await {

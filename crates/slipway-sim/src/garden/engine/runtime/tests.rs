@@ -118,7 +118,13 @@ impl Play {
         let cluster = server.add_cluster("garden").await.expect("cluster");
         let clock = Clock::start(Pace::Scale(600.0));
         let (usage, chance) = (Usage::default(), Chance::new(1));
-        let shared = kinds::Shared { clock: clock.clone(), issuer: Issuer::default(), usage: usage.clone(), chance };
+        let shared = kinds::Shared {
+            clock: clock.clone(),
+            issuer: Issuer::default(),
+            usage: usage.clone(),
+            chance,
+            faults: Faults::default(),
+        };
         kinds::kinds(&shared).into_iter().for_each(|kind| cluster.register(kind));
         port::seed(&cluster, landscape::objects()).await.expect("landscape");
         let endpoints = Endpoints::new(server, CertificateTime::Simulated(clock.clone()));
