@@ -5,9 +5,10 @@
 //!
 //! | request | does |
 //! |---|---|
-//! | `GET /clock`, `POST /clock` `{"advanceSeconds": 60}`, `{"to": "..."}`, `{"scale": 600}`, `{"manual": true}` | time |
+//! | `GET /clock`, `POST /clock` `{"advanceSeconds": 60}`, `{"to": "..."}`, `{"scale": 600}`, `{"manual": true}`, `{"nextEvent": true}` | time |
 //! | `GET /faults`, `POST /faults` (one [`Aimed`]), `DELETE /faults?shoot=namespace/name` | faults of lives |
 //! | `POST /requests` (one [`RequestFault`]), `DELETE /requests` | faults of the API |
+//! | `POST /scenario` (JSON or YAML, see [`Scenario`]) | plays it from now on |
 //! | `GET /journal?since=n` | what happened |
 //! | `GET /shoots`, `POST /shoots/{namespace}/{name}/status` (merge patch) | states, and forcing them |
 
@@ -31,6 +32,7 @@ use super::{
         port::{Port as _, SHOOTS},
     },
     requests::RequestFault,
+    scenario::Scenario,
     value::at,
 };
 use crate::listening::Listening;
@@ -43,6 +45,7 @@ impl Garden {
             .route("/clock", get(clock).post(set_clock))
             .route("/faults", get(faults).post(inject).delete(clear))
             .route("/requests", post(fail_requests).delete(heal_requests))
+            .route("/scenario", post(scenario))
             .route("/journal", get(journal))
             .route("/shoots", get(shoots))
             .route("/shoots/{namespace}/{name}/status", post(force))
@@ -64,6 +67,7 @@ struct Time {
     to: Option<Timestamp>,
     scale: Option<f64>,
     manual: Option<bool>,
+    next_event: Option<bool>,
 }
 
 async fn clock(State(control): State<Control>) -> Json<Value> {
@@ -88,6 +92,9 @@ async fn set_clock(State(control): State<Control>, Json(time): Json<Time>) -> Js
     }
     if let Some(to) = time.to {
         clock.advance_to(to);
+    }
+    if time.next_event == Some(true) {
+        control.garden.step().await;
     }
     control.garden.journal().record(clock.now(), "clock", "", Value::Null);
     self::clock(State(control)).await
@@ -129,6 +136,13 @@ async fn heal_requests(State(control): State<Control>) -> StatusCode {
     control.requests.lock().unwrap_or_else(PoisonError::into_inner).clear();
     control.garden.fail_requests(Vec::new());
     StatusCode::NO_CONTENT
+}
+
+async fn scenario(State(control): State<Control>, text: String) -> Result<StatusCode, (StatusCode, String)> {
+    let scenario = Scenario::parse(&text).map_err(|error| (StatusCode::BAD_REQUEST, error))?;
+    // It plays by itself; it ends with its last entry or with the process.
+    drop(control.garden.play(scenario));
+    Ok(StatusCode::CREATED)
 }
 
 async fn journal(State(control): State<Control>, Query(which): Query<Which>) -> Json<Value> {

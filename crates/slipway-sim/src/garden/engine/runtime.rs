@@ -18,7 +18,10 @@ use std::{
 use futures::{FutureExt as _, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use tokio::{sync::Notify, task::JoinSet};
+use tokio::{
+    sync::{Notify, mpsc, oneshot},
+    task::JoinSet,
+};
 
 use super::{
     execute,
@@ -97,8 +100,12 @@ struct Done {
     unfinished: bool,
 }
 
-/// Plays until it is dropped.
-pub async fn run<P: Port>(shared: Shared<P>) {
+/// Somebody waits until there is nothing to do before the clock moves, and wants to know when it should.
+pub type Question = oneshot::Sender<Option<Timestamp>>;
+
+/// Plays until it is dropped. Questions are answered when everything that was there with them is done.
+pub async fn run<P: Port>(shared: Shared<P>, mut questions: mpsc::UnboundedReceiver<Question>) {
+    let mut asked: Vec<Question> = Vec::new();
     let mut changes = Box::pin(shared.port.shoots());
     let mut loop_state = Loop {
         shared: shared.clone(),
@@ -113,6 +120,22 @@ pub async fn run<P: Port>(shared: Shared<P>) {
     loop {
         loop_state.start_workers(&mut workers);
         let next = loop_state.next_timer();
+        if !asked.is_empty() && workers.is_empty() && next.is_none_or(|next| next > shared.clock.now()) {
+            // Whoever asked has seen their own writes; so must we.
+            match changes.next().now_or_never() {
+                None => {
+                    for question in asked.drain(..) {
+                        // Nobody waits for the answer any more: fine.
+                        let _ = question.send(next);
+                    }
+                }
+                Some(Some(change)) => {
+                    loop_state.changed(change);
+                    continue;
+                }
+                Some(None) => return,
+            }
+        }
         let due = async {
             match next {
                 Some(next) => shared.clock.until(next).await,
@@ -121,9 +144,7 @@ pub async fn run<P: Port>(shared: Shared<P>) {
         };
         tokio::select! {
             change = changes.next() => match change {
-                Some(Change::Now(shoot)) => loop_state.seen(&shoot),
-                Some(Change::Gone(shoot)) => loop_state.gone(&key_of(&shoot)),
-                Some(Change::All(shoots)) => loop_state.only(&shoots),
+                Some(change) => loop_state.changed(change),
                 None => return tracing::error!("the garden's Shoots cannot be watched any more: nothing will happen to them"),
             },
             Some(done) = workers.join_next(), if !workers.is_empty() => match done {
@@ -131,6 +152,7 @@ pub async fn run<P: Port>(shared: Shared<P>) {
                 Err(error) => tracing::error!(%error, "a worker of the garden died"),
             },
             () = due => loop_state.ring(),
+            Some(question) = questions.recv() => asked.push(question),
             () = shared.bell.notified() => loop_state.ring_all(),
         }
     }
@@ -154,6 +176,14 @@ impl<P: Port> Loop<P> {
     fn push(&mut self, key: Key) {
         if self.queued.insert(key.clone()) {
             self.queue.push_back(key);
+        }
+    }
+
+    fn changed(&mut self, change: Change) {
+        match change {
+            Change::Now(shoot) => self.seen(&shoot),
+            Change::Gone(shoot) => self.gone(&key_of(&shoot)),
+            Change::All(shoots) => self.only(&shoots),
         }
     }
 

@@ -1,5 +1,7 @@
 //! What is special about Shoots: rules, defaults, generation, and three subresources.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde_json::{Value, json};
 
 use super::Shared;
@@ -32,17 +34,30 @@ pub(super) struct Shoots {
     usage: Usage,
     chance: Chance,
     faults: Faults,
+    made: AtomicU64,
 }
 
 impl Shoots {
     pub(super) fn new(shared: Shared) -> Self {
         let Shared { clock, issuer, usage, chance, faults } = shared;
-        Self { clock, issuer, usage, chance, faults }
+        Self { clock, issuer, usage, chance, faults, made: AtomicU64::new(0) }
     }
 
     /// The same, at the garden's time: expiry of versions is a matter of simulated time.
     fn at_our_time<'a>(&self, ctx: &Ctx<'a>) -> Ctx<'a> {
         Ctx { now: self.clock.now(), ..*ctx }
+    }
+
+    /// A uid that the seed decides, so that a history can be repeated; the time keeps those apart that come after a
+    /// restart.
+    fn uid(&self, shoot: &Value) -> String {
+        let whose = format!("{}/{} {}", namespace(shoot), name(shoot), self.clock.now());
+        let made = self.made.fetch_add(1, Ordering::Relaxed);
+        let half = |what| self.chance.bits(&whose, what, made).to_be_bytes();
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&half("uid"));
+        bytes[8..].copy_from_slice(&half("uid, the rest"));
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
     }
 
     fn admit(&self, new: &mut Value, old: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
@@ -68,6 +83,7 @@ impl Strategy for Shoots {
             "gardener": {"id": "", "name": "", "version": ""}, "hibernated": false, "technicalID": "", "uid": "",
         });
         set(object, "status", status);
+        set(object, "metadata.uid", self.uid(object));
         self.admit(object, &Value::Null, &self.at_our_time(ctx))
     }
 

@@ -307,6 +307,58 @@ async fn wait_for(mut done: impl AsyncFnMut() -> bool) {
     panic!("never");
 }
 
+/// Every state of every Shoot, but for the ports of their endpoints: those are what this machine has free.
+async fn played(seed: u64) -> Vec<String> {
+    let start = "2026-03-01T06:00:00Z".parse().ok();
+    let options = Options { seed, start, pace: Pace::Manual, ..Options::default() };
+    let garden = Garden::start(options).await.expect("garden");
+    let mut watch = garden.cluster().watch(CORE, "shoots", None).expect("watch");
+    let remote = Remote(garden.client().expect("client"));
+    for (called, fails) in [("one", "etcd=ERR_RETRYABLE_INFRA_DEPENDENCIES"), ("two", "")] {
+        let mut wanted = shoot(called);
+        crate::garden::value::annotate(&mut wanted, "sim.slipway/fail", fails);
+        crate::garden::value::annotate(&mut wanted, "sim.slipway/fail-times", "2");
+        remote.create(SHOOTS, wanted).await.expect("created");
+        garden.settled().await;
+    }
+    for _ in 0..60 {
+        garden.step().await;
+    }
+    remote
+        .patch(SHOOTS, "garden-dev", "two", "", json!({"spec": {"hibernation": {"enabled": true}}}))
+        .await
+        .expect("asleep");
+    for _ in 0..20 {
+        garden.step().await;
+    }
+    let mut states: std::collections::BTreeMap<String, Vec<String>> = std::collections::BTreeMap::new();
+    while let Some(Some(Ok(event))) = futures::FutureExt::now_or_never(watch.next()) {
+        let mut one = event.object.value();
+        for address in one["status"]["advertisedAddresses"].as_array_mut().into_iter().flatten() {
+            address["url"] = json!("https://127.0.0.1");
+        }
+        let metadata =
+            ["uid", "creationTimestamp", "managedFields", "generation"].map(|field| one["metadata"][field].clone());
+        states.entry(name(&one).to_owned()).or_default().push(format!("{} {metadata:?}", one["status"]));
+    }
+    states.into_values().flatten().collect()
+}
+
+#[tokio::test]
+async fn the_same_seed_and_the_same_requests_give_the_same_history_to_the_byte() {
+    let (first, second, other) = (played(3).await, played(3).await, played(4).await);
+    assert!(first.len() > 60, "{}", first.len());
+    for (one, two) in first.iter().zip(&second) {
+        assert_eq!(one, two);
+    }
+    assert_eq!(first.len(), second.len());
+    assert_ne!(first, other, "another seed, another history");
+    assert!(
+        first.iter().all(|one| !one.contains("2026-11-") && one.contains("2026-03-01T06:")),
+        "simulated times alone"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_driver_plays_the_life_of_a_shoot_on_a_real_gardener_api_server() {
     let real = match crate::real::Garden::start(&[]).await {
@@ -345,6 +397,8 @@ async fn a_garden_is_told_by_its_control_api() {
     let garden = Arc::new(Garden::start(Options { pace: Pace::Manual, ..Options::default() }).await.expect("garden"));
     let control = garden.control().await.expect("port");
     let url = |path: &str| format!("{}{path}", control.url());
+    // Whether another test did it before depends on their order.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::new();
     let before = garden.clock().now();
     http.post(url("/clock")).json(&json!({"advanceSeconds": 90})).send().await.expect("told");
@@ -357,6 +411,11 @@ async fn a_garden_is_told_by_its_control_api() {
     until(garden.cluster(), "shop", |shoot| text(shoot, "status.lastOperation.state") == "Failed").await;
     let lines: Value = http.get(url("/journal?since=0")).send().await.expect("told").json().await.expect("json");
     assert!(lines.as_array().is_some_and(|lines| lines.len() > 5));
+    let wrong = http.post(url("/scenario")).body("- {at: 1, explode: true}").send().await.expect("told");
+    assert_eq!(wrong.status().as_u16(), 400);
+    let told = http.post(url("/scenario")).body("- {at: 0, clear: ''}").send().await.expect("told");
+    assert_eq!(told.status().as_u16(), 201);
+    wait_for(async || garden.faults().is_empty()).await;
     let busy = json!({"method": "GET", "path": "/shoots", "code": 429, "retryAfter": 3, "times": 1});
     http.post(url("/requests")).json(&busy).send().await.expect("told");
     let api = remote_shoots(&garden.client().expect("client"));

@@ -11,16 +11,13 @@ use super::{
     path::Query,
     table::{self, Include},
 };
-use crate::{
-    clock,
-    kube::{
-        cluster::Cluster,
-        kind::Kind,
-        object::{Name, Stored},
-        selector::{FieldSelector, LabelSelector},
-        status::{Cause, Status},
-        store::Listed,
-    },
+use crate::kube::{
+    cluster::Cluster,
+    kind::Kind,
+    object::{Name, Stored},
+    selector::{FieldSelector, LabelSelector},
+    status::{Cause, Status},
+    store::Listed,
 };
 
 /// Which objects.
@@ -235,7 +232,7 @@ pub fn list(cluster: &Cluster, kind: &Kind, namespace: &str, query: &Query, answ
     match answer.shape {
         Shape::Table => {
             let include = Include::parse(query.get("includeObject"));
-            let table = table::table(kind, &values().collect::<Vec<_>>(), metadata, include, clock::now());
+            let table = table::table(kind, &values().collect::<Vec<_>>(), metadata, include, cluster.now());
             Ok(table.to_string().into())
         }
         Shape::Metadata => {

@@ -15,17 +15,14 @@ use super::{
     table::{self, Include},
     watching,
 };
-use crate::{
-    clock,
-    kube::{
-        cluster::Cluster,
-        delete::Deleted,
-        kind::{Kind, QUESTION, Subresource, User},
-        metadata,
-        patching::Patch,
-        status::{Cause, Details, Status},
-        write::{Call, How, Written},
-    },
+use crate::kube::{
+    cluster::Cluster,
+    delete::Deleted,
+    kind::{Kind, QUESTION, Subresource, User},
+    metadata,
+    patching::Patch,
+    status::{Cause, Details, Status},
+    write::{Call, How, Written},
 };
 
 /// A request about objects.
@@ -162,7 +159,7 @@ impl Asked<'_> {
             Shape::Table => {
                 let metadata = json!({ "resourceVersion": object["metadata"]["resourceVersion"] });
                 let include = Include::parse(self.query.get("includeObject"));
-                table::table(kind, &[object], metadata, include, clock::now())
+                table::table(kind, &[object], metadata, include, self.cluster.now())
             }
         };
         answers::value(code, &shown, answer.yaml)
@@ -184,7 +181,7 @@ impl Asked<'_> {
             manager: write.manager,
             dry_run: write.dry_run,
             validation: write.validation,
-            now: clock::now(),
+            now: self.cluster.now(),
             warnings,
         }
     }

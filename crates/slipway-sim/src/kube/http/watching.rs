@@ -238,7 +238,7 @@ impl Watcher {
             Shape::Metadata => table::partial(&value),
             Shape::Table => {
                 let metadata = json!({ "resourceVersion": value["metadata"]["resourceVersion"] });
-                let mut table = table::table(&self.kind, &[value], metadata, self.include, clock::now());
+                let mut table = table::table(&self.kind, &[value], metadata, self.include, self.cluster.now());
                 // The headings are needed once.
                 if self.headed {
                     table["columnDefinitions"] = Value::Null;

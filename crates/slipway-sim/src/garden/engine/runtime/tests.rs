@@ -129,7 +129,7 @@ impl Play {
         port::seed(&cluster, landscape::objects()).await.expect("landscape");
         let endpoints = Endpoints::new(server, CertificateTime::Simulated(clock.clone()));
         let settings = Arc::new(Settings { per_seed, ..Settings::default() });
-        let task = tokio::spawn(run(Shared {
+        let shared = Shared {
             port: Clumsy { cluster: cluster.clone(), trouble, writes: Arc::default(), relists },
             clock,
             chance,
@@ -140,7 +140,9 @@ impl Play {
             rsa: false,
             journal: Journal::default(),
             bell: Arc::default(),
-        }));
+        };
+        // Nobody asks.
+        let task = tokio::spawn(run(shared, mpsc::unbounded_channel().1));
         Self { cluster, task }
     }
 
