@@ -5,6 +5,7 @@
 
 pub mod config;
 pub mod go_duration;
+pub mod plan;
 pub mod render;
 pub mod version;
 

@@ -320,3 +320,5 @@ fn run(transformer: &Transformer, context: &Context<'_>, draft: &mut Draft) -> R
 mod laws;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod trial;

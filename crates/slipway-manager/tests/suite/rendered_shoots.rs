@@ -5,6 +5,7 @@ use slipway_kube::Runtime;
 use slipway_manager::{
     AclAddresses, AuditData, ConverterConfig, RenderInput, TimeWindow,
     config::{AuditTenants, MaintenanceWindows},
+    plan::{Effect, plan},
     render, structured_auth_config,
 };
 
@@ -63,8 +64,8 @@ impl Case {
         &mut self.runtime["spec"]["shoot"]["provider"]
     }
 
-    fn render(&self, existing: Option<&Value>) -> Value {
-        let input = RenderInput {
+    fn with_input<T>(&self, existing: Option<&Value>, then: impl FnOnce(&RenderInput<'_>) -> T) -> T {
+        then(&RenderInput {
             runtime: &self.typed(),
             config: &self.config,
             audit: self.audit.as_ref(),
@@ -72,8 +73,11 @@ impl Case {
             acl: &AclAddresses::default(),
             registry_secrets: &[],
             existing,
-        };
-        let document = render(&input).unwrap_or_else(|error| panic!("{}: {error}", self.name()));
+        })
+    }
+
+    fn render(&self, existing: Option<&Value>) -> Value {
+        let document = self.with_input(existing, render).unwrap_or_else(|error| panic!("{}: {error}", self.name()));
         assert_eq!(document.notes(), []);
         document.into_value()
     }
@@ -102,6 +106,8 @@ impl Case {
     /// Renders anew on the Shoot as it is, applies, and answers what was stored.
     async fn update(&self, ground: &Ground, what: &str) -> Value {
         let before = ground.shoot(&self.name()).await;
+        let planned = self.with_input(Some(&before), plan);
+        assert!(!planned.changes.is_empty() && planned.worst() < Some(Effect::Recreates), "{what}: {planned:?}");
         let document = self.render(Some(&before));
         let after = ground.apply(&document).await;
         let after = after.unwrap_or_else(|error| panic!("{}, {what}, is refused: {error}", self.name()));
@@ -109,6 +115,8 @@ impl Case {
         // The same once more is no change: what is rendered from a Shoot is that Shoot.
         let again = ground.apply(&self.render(Some(&after))).await.expect("taken");
         assert_eq!(generation(&again), generation(&after), "{}: {what} is not at rest", self.name());
+        let planned = self.with_input(Some(&again), plan);
+        assert_eq!(planned.changes, [], "{}: {what} leaves a difference", self.name());
         again
     }
 }
