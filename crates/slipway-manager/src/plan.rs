@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use slipway_kube::{Runtime, annotations};
 
+pub use self::difference::projection;
 use crate::render::{RenderInput, render, unchangeable};
 
 /// What a change costs, the worst last.

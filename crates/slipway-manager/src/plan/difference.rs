@@ -37,6 +37,34 @@ pub(super) fn between(existing: &Value, rendered: &Value, manager: &str) -> Vec<
     found
 }
 
+/// The part of a Shoot that a rendered one speaks of: what it would look like if it differed in nothing.
+/// Entries of lists that are gone from the rendered one stay, since they would go.
+pub fn projection(existing: &Value, rendered: &Value) -> Value {
+    project("", false, existing, rendered)
+}
+
+fn project(name: &str, is_whole: bool, existing: &Value, rendered: &Value) -> Value {
+    match (existing, rendered) {
+        (Value::Object(before), Value::Object(after)) if !is_whole => {
+            let fields = before.iter().filter_map(|(name, value)| {
+                let is_whole = WHOLE.contains(&name.as_str());
+                after.get(name).map(|after| (name.clone(), project(name, is_whole, value, after)))
+            });
+            Value::Object(fields.collect())
+        }
+        (Value::Array(before), Value::Array(after)) if !is_whole => {
+            let Some(key) = key_of(name, before, after) else { return existing.clone() };
+            let entry = |old: &Value| match after.iter().find(|entry| entry[key] == old[key]) {
+                Some(entry) => project("", false, old, entry),
+                None => old.clone(),
+            };
+            before.iter().map(entry).collect()
+        }
+        _ if is_same(existing, rendered) => rendered.clone(),
+        _ => existing.clone(),
+    }
+}
+
 /// What the Shoot says is ours.
 fn owned_by<'a>(existing: &'a Value, manager: &str) -> Option<&'a Value> {
     let entries = existing.pointer("/metadata/managedFields")?.as_array()?;

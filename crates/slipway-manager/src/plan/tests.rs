@@ -192,3 +192,12 @@ fn the_worst_counts() {
     assert_eq!(plan.worst(), Some(Effect::Refused));
     assert_eq!(Plan::default().worst(), None);
 }
+
+#[test]
+fn a_projection_of_a_shoot_at_rest_is_what_is_rendered() {
+    let world = World::rich();
+    let document = world.patched(&living(&world.created())).into_value();
+    let shoot = living(&document);
+    assert_ne!(shoot, document, "a server adds defaults");
+    assert_eq!(projection(&shoot, &document), document);
+}
