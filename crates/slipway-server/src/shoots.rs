@@ -18,7 +18,7 @@ use slipway_manager::{
     config::{AuditTenants, ConfigError, MaintenanceWindows},
 };
 pub use slipway_manager::{
-    RenderError,
+    RenderError, input_hash,
     plan::{Change, Effect, Plan, plan, projection},
     render::{Note, render},
 };
@@ -112,6 +112,16 @@ impl Loaded {
             None => None,
         };
         Ok(Self { runtime, config, audit, window, existing: shoot, acl: AclAddresses::default(), warnings })
+    }
+
+    /// An example with the built-in configuration, for measurements.
+    pub fn example(runtime: &str, existing: Option<Value>) -> Result<Self, FileError> {
+        let (config, _) =
+            ConverterConfig::parse(BUILT_IN).map_err(|error| FileError::Config("(built in)".into(), error))?;
+        let runtime = serde_saphyr::from_str(runtime)
+            .map_err(|error| FileError::Wrong("(an example)".into(), error.to_string()))?;
+        let acl = AclAddresses::default();
+        Ok(Self { runtime, config, audit: None, window: None, existing, acl, warnings: Vec::new() })
     }
 
     /// What is odd but no error.

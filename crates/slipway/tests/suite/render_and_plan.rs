@@ -115,10 +115,7 @@ fn a_diff_shows_the_lines_that_change() {
     let runtime = files.runtime(|shoot| shoot["provider"]["workers"][0]["maximum"] = json!(21));
     let (code, stdout, _) = ended(render(&runtime, &["--shoot", &shoot, "-o", "diff"]));
     assert_eq!(code, Some(0));
-    assert!(
-        stdout.contains("-      maximum: 20\n+      maximum: 21\n"),
-        "{stdout}"
-    );
+    assert!(stdout.contains("-      maximum: 20\n+      maximum: 21\n"), "{stdout}");
     assert!(!stdout.contains("seedName"), "what is not ours is not shown: {stdout}");
     let (code, stdout, stderr) = ended(render(&runtime, &["-o", "diff"]));
     assert_eq!((code, stdout.as_str()), (Some(2), ""));
