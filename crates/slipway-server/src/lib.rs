@@ -9,6 +9,7 @@ pub mod http;
 pub mod log;
 mod metrics;
 mod server;
+pub mod shoots;
 mod signals;
 
 pub use config::{ConfigError, Settings, Sources};

@@ -1,0 +1,20 @@
+//! Kubernetes resources as types, and the shapes the clouds want.
+//!
+//! What others read and write by name (kinds, fields, labels, annotations, conditions) is a promise,
+//! so it stands here once and the crates above cannot spell it differently. A resource that others
+//! extend keeps what we do not know: such parts are a typed struct with a map for the rest.
+
+pub mod annotations;
+pub mod conditions;
+pub mod crds;
+pub mod gardener_cluster;
+pub mod labels;
+pub mod providers;
+pub mod runtime;
+pub mod shoot;
+pub mod subnets;
+
+pub use gardener_cluster::GardenerCluster;
+pub use runtime::{Runtime, RuntimeState};
+pub use shoot::Shoot;
+pub use subnets::Cidr;
