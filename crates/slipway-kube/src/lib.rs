@@ -1,0 +1,3 @@
+//! Kubernetes resources as types, and the way to the clusters that hold them.
+
+pub mod access;
