@@ -1,0 +1,39 @@
+//! Every annotation key, once.
+
+/// On a Shoot: the Runtime it belongs to. A Shoot that names another one is never written.
+pub const RUNTIME_ID: &str = "infrastructuremanager.kyma-project.io/runtime-id";
+/// On a Shoot: the generation of the Runtime it was last rendered from.
+pub const RUNTIME_GENERATION: &str = "infrastructuremanager.kyma-project.io/runtime-generation";
+/// On a Shoot: the hash of everything it was last rendered from.
+pub const INPUT_HASH: &str = "infrastructuremanager.kyma-project.io/input-hash";
+/// On a Shoot: the licence type of the customer.
+pub const LICENCE_TYPE: &str = "infrastructuremanager.kyma-project.io/licence-type";
+
+/// On a Runtime, value `true`: render and apply the Shoot in the next pass whatever the hash says.
+pub const FORCE_PATCH: &str = "operator.kyma-project.io/force-patch-reconciliation";
+/// On a Runtime, value `true`: do not patch the Shoot. Wins over [`FORCE_PATCH`].
+pub const SUSPEND_PATCH: &str = "operator.kyma-project.io/suspend-patch-reconciliation";
+/// On a Runtime, value `true` in any case: use [`crate::shoot::EXPERIMENTAL_AUDIT_POLICY`].
+pub const EXPERIMENTAL_AUDIT_POLICY: &str = "operator.kyma-project.io/experimental-audit-policy";
+/// On a Runtime: when its deletion was confirmed, RFC 3339 in UTC.
+pub const DELETION_CONFIRMED: &str = "operator.kyma-project.io/deletion-confirmed";
+
+/// On a GardenerCluster: its presence asks for a new kubeconfig at once.
+pub const FORCE_KUBECONFIG_ROTATION: &str = "operator.kyma-project.io/force-kubeconfig-rotation";
+/// On a GardenerCluster: the DNS domain of its Shoot.
+pub const SKR_DOMAIN: &str = "skr-domain";
+/// On a kubeconfig Secret: when the kubeconfig was issued, RFC 3339 in UTC.
+pub const LAST_SYNC: &str = "operator.kyma-project.io/last-sync";
+/// On a kubeconfig Secret: when the kubeconfig expires, RFC 3339 in UTC.
+pub const EXPIRES_AT: &str = "operator.kyma-project.io/expires-at";
+
+/// On a Shoot, Gardener's: must be `true` before it takes a deletion.
+pub const CONFIRM_DELETION: &str = "confirmation.gardener.cloud/deletion";
+/// On a Shoot, Gardener's: operations it should run.
+pub const GARDENER_OPERATION: &str = "gardener.cloud/operation";
+/// On a Shoot, Gardener's: how long extension APIs may take to clean up before they are forced, in seconds.
+pub const CLEANUP_EXTENDED_APIS: &str = "shoot.gardener.cloud/cleanup-extended-apis-finalize-grace-period-seconds";
+/// On a Shoot, Gardener's: the same for Kubernetes resources.
+pub const CLEANUP_RESOURCES: &str = "shoot.gardener.cloud/cleanup-kubernetes-resources-finalize-grace-period-seconds";
+/// On a Shoot, Gardener's: the same for webhooks.
+pub const CLEANUP_WEBHOOKS: &str = "shoot.gardener.cloud/cleanup-webhooks-finalize-grace-period-seconds";

@@ -1,0 +1,211 @@
+//! The part of a Shoot we look at, as a type.
+//!
+//! A watch decodes every Shoot of a project into this and so drops what nobody reads: a cache of
+//! thousands stays small. Whoever writes a Shoot works on the whole document instead, since this
+//! type forgets fields. Unknown words in it never fail: Gardener is newer than we are.
+
+use kube::CustomResource;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    annotations,
+    runtime::{LastError, LastOperation, Raw},
+};
+
+/// The audit policy for Runtimes that ask for it by annotation.
+pub const EXPERIMENTAL_AUDIT_POLICY: &str = "experimental-audit-policy";
+
+/// Name of the ConfigMap with the operators' login of a Shoot.
+pub fn structured_auth_config_name(shoot: &str) -> String {
+    format!("structured-auth-config-{shoot}")
+}
+
+/// Namespace of a project.
+pub fn project_namespace(project: &str) -> String {
+    format!("garden-{project}")
+}
+
+/// What we read of a Shoot's spec.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "core.gardener.cloud",
+    version = "v1beta1",
+    kind = "Shoot",
+    plural = "shoots",
+    namespaced,
+    status = "ShootStatus",
+    derive = "PartialEq",
+    schema = "disabled"
+)]
+#[serde(rename_all = "camelCase")]
+pub struct ShootSpec {
+    /// Where its API server is found.
+    #[serde(default)]
+    pub dns: Option<Dns>,
+    /// The Seed it is bound to.
+    #[serde(default)]
+    pub seed_name: Option<String>,
+    /// The cloud's region.
+    #[serde(default)]
+    pub region: String,
+    /// What it is for.
+    #[serde(default)]
+    pub purpose: Option<String>,
+    /// Which extensions it has.
+    #[serde(default)]
+    pub extensions: Vec<Extension>,
+    /// Its addresses.
+    #[serde(default)]
+    pub networking: Option<ShootNetworking>,
+    /// Its cloud.
+    #[serde(default)]
+    pub provider: ShootProvider,
+}
+
+/// Where an API server is found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Dns {
+    /// The domain.
+    #[serde(default)]
+    pub domain: Option<String>,
+}
+
+/// An extension.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Extension {
+    /// Its type.
+    #[serde(rename = "type")]
+    pub extension_type: String,
+    /// Whether it is switched off.
+    #[serde(default)]
+    pub disabled: Option<bool>,
+}
+
+/// Addresses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShootNetworking {
+    /// `IPv4`, `IPv6`.
+    #[serde(default)]
+    pub ip_families: Vec<String>,
+}
+
+/// A cloud.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShootProvider {
+    /// Which.
+    #[serde(default, rename = "type")]
+    pub provider_type: String,
+    /// Its networks; shown to the customer.
+    #[serde(default)]
+    pub infrastructure_config: Option<Raw>,
+}
+
+/// What we read of a Shoot's status.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShootStatus {
+    /// The generation Gardener works on, or last worked on.
+    #[serde(default)]
+    pub observed_generation: i64,
+    /// What it does.
+    #[serde(default)]
+    pub last_operation: Option<LastOperation>,
+    /// What went wrong.
+    #[serde(default)]
+    pub last_errors: Vec<LastError>,
+    /// Where its API server is.
+    #[serde(default)]
+    pub advertised_addresses: Vec<AdvertisedAddress>,
+    /// The Seed that hosts it.
+    #[serde(default)]
+    pub seed_name: Option<String>,
+    /// Whether it sleeps.
+    #[serde(default, rename = "hibernated")]
+    pub is_hibernated: bool,
+}
+
+/// An address of an API server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AdvertisedAddress {
+    /// Which.
+    #[serde(default)]
+    pub name: String,
+    /// The address.
+    #[serde(default)]
+    pub url: String,
+}
+
+impl Shoot {
+    /// The Runtime it belongs to, if it says so.
+    pub fn runtime_id(&self) -> Option<&str> {
+        self.annotation(annotations::RUNTIME_ID)
+    }
+
+    /// The hash of what it was last rendered from.
+    pub fn input_hash(&self) -> Option<&str> {
+        self.annotation(annotations::INPUT_HASH)
+    }
+
+    /// An annotation's value; none when it is absent or empty.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.metadata.annotations.as_ref()?.get(key).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Whether an extension is there and on.
+    pub fn has_extension(&self, extension_type: &str) -> bool {
+        self.spec.extensions.iter().any(|row| row.extension_type == extension_type && row.disabled != Some(true))
+    }
+
+    /// Forgets who wrote which field: half of a Shoot's size, read by nobody.
+    pub fn slim(&mut self) {
+        self.metadata.managed_fields = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_whole_shoot_is_read_and_only_what_is_needed_stays() {
+        let mut shoot: Shoot = serde_json::from_value(json!({
+            "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
+            "metadata": {
+                "name": "first", "generation": 4, "annotations": { annotations::RUNTIME_ID: "id-1" },
+                "managedFields": [{ "manager": "kim", "operation": "Apply" }],
+            },
+            "spec": {
+                "region": "eu-central-1", "provider": { "type": "aws", "workers": [{ "name": "a" }] },
+                "extensions": [{ "type": "shoot-oidc-service" }, { "type": "acl", "disabled": true }],
+            },
+            "status": {
+                "observedGeneration": 4,
+                "lastOperation": {
+                    "type": "NewWord", "state": "Succeeded", "progress": 100, "description": "done",
+                    "lastUpdateTime": "2026-01-01T00:00:00Z",
+                },
+                "lastErrors": [{ "description": "x", "codes": ["ERR_NEW"], "taskID": "t" }],
+            },
+        }))
+        .expect("read");
+        shoot.slim();
+        assert_eq!((shoot.runtime_id(), shoot.metadata.managed_fields.as_ref()), (Some("id-1"), None));
+        assert!(shoot.has_extension("shoot-oidc-service") && !shoot.has_extension("acl"));
+        let status = shoot.status.expect("a status");
+        assert_eq!(status.last_operation.expect("one").operation_type, "NewWord");
+        assert_eq!(status.last_errors[0].codes, ["ERR_NEW"]);
+    }
+
+    #[test]
+    fn a_shoot_that_was_only_just_created_is_read_too() {
+        let shoot: Shoot = serde_json::from_value(json!({
+            "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot", "metadata": { "name": "first" }, "spec": {},
+        }))
+        .expect("read");
+        assert_eq!((shoot.runtime_id(), shoot.status.as_ref()), (None, None));
+    }
+}

@@ -1,0 +1,2 @@
+//! The suite of the manager: one binary, one file per story.
+
