@@ -10,9 +10,12 @@ pub mod conditions;
 pub mod crds;
 pub mod gardener_cluster;
 pub mod labels;
+pub mod providers;
 pub mod runtime;
 pub mod shoot;
+pub mod subnets;
 
 pub use gardener_cluster::GardenerCluster;
 pub use runtime::{Runtime, RuntimeState};
 pub use shoot::Shoot;
+pub use subnets::Cidr;

@@ -60,3 +60,8 @@ pub(super) fn minimum_below_maximum() -> Rule {
 pub(super) fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }
+
+/// What is absent stays absent: a default in the schema would be written into every stored object.
+pub(super) fn without_default(schema: &mut Schema) {
+    schema.remove("default");
+}
