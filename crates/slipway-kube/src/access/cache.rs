@@ -27,8 +27,28 @@ const PAGE: usize = 500;
 const WATCH_SECONDS: u64 = 290;
 
 /// A projection that can be cached.
-pub trait Projection: DeserializeOwned + Send + Sync + 'static {}
-impl<T: DeserializeOwned + Send + Sync + 'static> Projection for T {}
+pub trait Projection: DeserializeOwned + Send + Sync + 'static {
+    /// Forgets what was read but is of no use, such as who wrote which field.
+    fn slim(&mut self) {}
+}
+
+impl Projection for crate::Shoot {
+    fn slim(&mut self) {
+        crate::Shoot::slim(self);
+    }
+}
+
+impl Projection for crate::Runtime {
+    fn slim(&mut self) {
+        self.metadata.managed_fields = None;
+    }
+}
+
+impl Projection for crate::GardenerCluster {
+    fn slim(&mut self) {
+        self.metadata.managed_fields = None;
+    }
+}
 
 /// A change of one object: before and after.
 #[derive(Debug)]
@@ -266,7 +286,10 @@ impl<T: Projection> Cache<T> {
             return self.set(head.name.clone(), None, on_change);
         }
         match parsed::<T>(object) {
-            Ok(object) => self.set(head.name.clone(), Some(Arc::new(object)), on_change),
+            Ok(mut object) => {
+                object.slim();
+                self.set(head.name.clone(), Some(Arc::new(object)), on_change);
+            }
             // One object that nobody can read must not hide the others.
             Err(error) => tracing::warn!(name = head.name, %error, "an object cannot be read and is passed over"),
         }

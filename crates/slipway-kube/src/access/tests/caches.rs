@@ -9,7 +9,7 @@ use slipway_model::{ports::Clock as _, time::secs};
 
 use super::bench::{Answer, Counting, Simulated, access, json, served};
 use crate::access::{
-    cache::{Cache, Source},
+    cache::{Cache, Projection, Source},
     resource::SHOOTS,
 };
 
@@ -17,6 +17,8 @@ use crate::access::{
 struct Tiny {
     spec: Spec,
 }
+
+impl Projection for Tiny {}
 
 #[derive(Debug, Deserialize)]
 struct Spec {
