@@ -1,2 +1,1 @@
 //! The suite of the manager: one binary, one file per story.
-
