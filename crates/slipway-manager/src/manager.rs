@@ -131,28 +131,9 @@ impl Manager {
         &self.counters
     }
 
-    /// Why it is not ready; none if it is.
-    pub fn unready(&self) -> Option<&'static str> {
-        if !self.shared.caches.are_synced() {
-            return Some("the first lists are not complete");
-        }
-        let open = self.shared.garden.options().breaker.as_ref().is_some_and(Breaker::is_open);
-        open.then_some("the garden does not answer")
-    }
-
-    /// The page of figures.
-    pub fn figures(&self) -> String {
-        figures(&self.shared, &self.counters)
-    }
-
     /// For whoever serves the page.
     pub fn probe(&self) -> Probe {
         Probe { shared: self.shared.clone(), counters: self.counters.clone() }
-    }
-
-    /// Takes other files from now on. Whose Shoot is affected is found by its hash.
-    pub fn reload(&self, files: Files) {
-        reload(&self.shared, files);
     }
 
     /// Stops: starts nothing more, abandons what runs between two calls, gives the Leases back.
@@ -182,13 +163,14 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Why it is not ready; none if it is.
+    /// Why it is not ready; none if it is. A garden that is away for a moment is no reason.
     pub fn unready(&self) -> Option<&'static str> {
         if !self.shared.caches.are_synced() {
             return Some("the first lists are not complete");
         }
-        let open = self.shared.garden.options().breaker.as_ref().is_some_and(Breaker::is_open);
-        open.then_some("the garden does not answer")
+        let breaker = self.shared.garden.options().breaker.as_ref();
+        let held = breaker.and_then(|breaker| breaker.open_for(self.shared.clock.monotonic()));
+        held.is_some_and(|held| held > secs(60)).then_some("the garden has not answered for a minute")
     }
 
     /// The page of figures.
@@ -196,7 +178,7 @@ impl Probe {
         figures(&self.shared, &self.counters)
     }
 
-    /// Takes other files from now on.
+    /// Takes other files from now on. Whose Shoot is affected is found by its hash.
     pub fn reload(&self, files: Files) {
         reload(&self.shared, files);
     }
