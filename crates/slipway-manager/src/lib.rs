@@ -3,6 +3,7 @@
 //! Rendering and deciding are pure; acting is thin. Nothing is kept in the process that cannot be
 //! read again from Kubernetes.
 
+mod acl;
 pub mod blueprints;
 pub mod config;
 pub mod controller;

@@ -19,7 +19,7 @@ use crate::{
     events,
     memory::{Cell, Memory},
     observe::Observation,
-    outcome::Outcome,
+    outcome::{Outcome, given_up},
     settings::FIELD_MANAGER,
     shared::Shared,
     status::{self, Report},
@@ -153,10 +153,7 @@ fn believe_forbidden(pass: &mut Pass, outcome: Outcome) -> Outcome {
             if now.saturating_sub(since) < FORBIDDEN_MAX {
                 return Outcome::Retry { error, said };
             }
-            let reason = match said.reason {
-                slipway_kube::conditions::Reason::Processing => slipway_kube::conditions::Reason::ProcessingErr,
-                reason => reason,
-            };
+            let reason = given_up(said.reason);
             let status = slipway_kube::conditions::Status::False;
             Outcome::Fail { said: crate::outcome::Said { status, reason, ..said } }
         }

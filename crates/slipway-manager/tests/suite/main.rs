@@ -3,6 +3,10 @@
 //! The manager stands between an embedded Kubernetes API and a simulated garden; the calls are those of
 //! production, without sockets where both ends are in this process.
 
+mod changes;
+mod deletions;
 mod extension;
+mod kubeconfigs;
 mod life;
+mod refusals;
 mod world;
