@@ -64,7 +64,7 @@ async fn a_deletion_changes_one_annotation_and_nothing_else() {
 /// W18: one failed call does not end a deletion.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deletion_goes_on_whatever_fails_on_its_way() {
-    let world = World::start().await;
+    let world = World::with(With { factor: 5.0, ..With::default() }).await;
     world.apply(runtime("shop")).await;
     world.until_state("shop", "Ready").await;
     let left = std::sync::Mutex::new(std::collections::BTreeMap::<String, u32>::new());

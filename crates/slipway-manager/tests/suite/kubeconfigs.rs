@@ -66,7 +66,6 @@ async fn a_kubeconfig_is_replaced_long_before_it_ends_and_not_earlier() {
         })
         .await;
     world.inside("shop", "/api/v1/namespaces").await;
-    assert_eq!(world.state("shop"), "Ready");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
