@@ -18,6 +18,7 @@ pub mod observe;
 pub mod outcome;
 mod ownership;
 pub mod pass;
+pub mod plan;
 pub mod render;
 pub mod runtime;
 pub mod seeds;
