@@ -324,3 +324,5 @@ mod page;
 mod tests;
 #[cfg(test)]
 pub(crate) mod trial;
+#[cfg(test)]
+mod walks;

@@ -225,7 +225,7 @@ fn dns(file: &Value) -> Option<Problem> {
     let paths = ["converter.dns.secretName", "converter.dns.domainPrefix", "converter.dns.providerType"];
     let is_set = |path: &&str| get(file, path).is_some_and(|value| !is_empty(value));
     let missing = paths.iter().find(|path| !is_set(path))?;
-    paths.iter().any(|path| is_set(&path)).then(|| Problem {
+    paths.iter().any(is_set).then(|| Problem {
         path: (*missing).to_owned(),
         message: "is empty while others of converter.dns are set; set all three, or none for Gardener's own domain"
             .to_owned(),
