@@ -25,7 +25,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Up(up::Up),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     Operations(operations::Operations),
     Render(render::Render),
     Plan(plan::Plan),
