@@ -7,6 +7,7 @@
 pub mod config;
 pub mod http;
 pub mod log;
+pub mod manager;
 mod metrics;
 mod server;
 pub mod shoots;

@@ -2,6 +2,7 @@
 
 mod bench;
 mod config;
+mod manager_flags;
 mod operations;
 mod plan;
 mod render;
@@ -24,7 +25,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Up(up::Up),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     Operations(operations::Operations),
     Render(render::Render),
     Plan(plan::Plan),
@@ -59,9 +60,11 @@ fn on_runtime(run: impl Future<Output = Result<(), Failure>>) -> Result<(), Fail
     result
 }
 
-/// The environment as pairs. A variable that is not text cannot be one of ours.
+/// The environment as pairs. A variable that is not text cannot be one of ours, and those of the manager's flags
+/// are read with the flags.
 fn environment() -> Vec<(String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| !name.starts_with("SLIPWAY_INFRA_"))
         .collect()
 }
