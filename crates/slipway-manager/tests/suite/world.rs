@@ -71,7 +71,7 @@ impl Clock for Paced {
 }
 
 /// Time of the garden.
-pub(crate) struct GardenTime(garden::Clock);
+pub(crate) struct GardenTime(pub(crate) garden::Clock);
 
 impl Clock for GardenTime {
     fn wall(&self) -> Timestamp {

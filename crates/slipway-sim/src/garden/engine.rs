@@ -14,6 +14,7 @@
 
 pub mod care;
 mod execute;
+pub mod extensions;
 pub mod faults;
 pub mod invariants;
 pub mod life;

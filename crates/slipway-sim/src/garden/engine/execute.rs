@@ -4,6 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::{
+    extensions,
     life::{Authority, Kept, Write},
     nodes,
     port::{self, CONFIG_MAPS, EVENTS, INTERNAL_SECRETS, Port, Resource, SECRETS, SHOOTS, STATES},
@@ -77,6 +78,9 @@ pub(super) async fn execute<P: Port>(
         }
         Write::Nodes { rolls } => {
             show_nodes(shared, Some(shoot), &id, rolls, kept).await?;
+            if let Some(cluster) = shared.endpoints.server().cluster(&id) {
+                extensions::bring(&cluster, shoot).await?;
+            }
             save(port, shoot, kept).await?;
         }
         Write::NoNodes => show_nodes(shared, None, &id, &[], kept).await?,
