@@ -7,6 +7,7 @@
 mod changes;
 mod definitions;
 mod deletions;
+mod deployment;
 mod extension;
 mod gardens;
 mod kubeconfigs;
