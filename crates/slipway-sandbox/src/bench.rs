@@ -2,5 +2,6 @@
 //! machines, are not comparable.
 
 pub mod engine;
+pub mod garden;
 pub mod kube;
 pub mod measure;

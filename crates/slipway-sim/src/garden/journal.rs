@@ -1,7 +1,7 @@
 //! What happened, one JSON line each: writes of the engine, faults, what was told to the clock.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     io::Write as _,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
@@ -22,6 +22,7 @@ struct Inner {
     lines: VecDeque<Value>,
     file: Option<std::fs::File>,
     count: u64,
+    counts: BTreeMap<String, u64>,
 }
 
 impl Journal {
@@ -35,6 +36,7 @@ impl Journal {
     pub fn record(&self, now: Timestamp, what: &str, about: &str, more: Value) {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         inner.count += 1;
+        *inner.counts.entry(what.to_owned()).or_default() += 1;
         let line = json!({"n": inner.count, "time": now.to_string(), "what": what, "about": about, "more": more});
         if let Some(file) = &mut inner.file {
             // A journal that cannot be written must not stop what it tells about.
@@ -44,6 +46,11 @@ impl Journal {
         if inner.lines.len() > KEPT {
             inner.lines.pop_front();
         }
+    }
+
+    /// How many lines of each sort there were.
+    pub fn counts(&self) -> BTreeMap<String, u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).counts.clone()
     }
 
     /// The lines behind a number.
