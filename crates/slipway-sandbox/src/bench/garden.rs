@@ -1,8 +1,8 @@
 //! The simulated garden under load: is it ever what a test waits for?
 //!
 //! It is a process of its own, on disk, asked over TLS, with clients on the same cores. Its clock stands while
-//! Shoots are made, so that making them is measured apart from their lives; then it runs faster than anybody can
-//! work, so that the engine never waits. Seeds have room for everybody at once.
+//! Shoots are made, so that making them is measured apart from their lives; then it moves on whenever nothing is left
+//! to do, so that the engine never waits. Seeds have room for everybody at once.
 
 mod lives;
 mod making;

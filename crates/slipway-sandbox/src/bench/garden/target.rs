@@ -1,7 +1,8 @@
 //! The garden that is measured, in a process of its own.
 
-use std::{path::Path, process::Stdio, sync::Arc, time::Duration};
+use std::{path::Path, process::Stdio, time::Duration};
 
+use jiff::SignedDuration;
 use kube::Client;
 use serde_json::Value;
 use slipway_engine::SystemClock;
@@ -12,7 +13,7 @@ use slipway_sim::{
 };
 use tempfile::TempDir;
 use tokio::{
-    io::{AsyncBufReadExt as _, BufReader, Lines},
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
     process::{Child, ChildStdout, Command},
 };
 
@@ -34,8 +35,8 @@ pub(super) struct Target {
     _folder: TempDir,
 }
 
-/// The process that serves the garden: on disk, over TLS, until its input ends. Its clock stands still until it is
-/// told a pace, by a line; every other line asks for its counts.
+/// The process that serves the garden: on disk, over TLS, until its input ends. Each line moves its clock on by so
+/// many seconds; when everything that was due is done, it answers with its counts.
 pub async fn serve(folder: &Path) -> Result<(), String> {
     let explain = |error: &dyn std::fmt::Display| format!("cannot serve a garden: {error}");
     let options = Options {
@@ -44,15 +45,16 @@ pub async fn serve(folder: &Path) -> Result<(), String> {
         settings: Settings { per_seed: usize::MAX, ..Settings::default() },
         ..Options::default()
     };
-    let garden = Arc::new(Garden::start(options).await.map_err(|error| explain(&error))?);
+    let garden = Garden::start(options).await.map_err(|error| explain(&error))?;
     let kubeconfig = garden.kubeconfig().ok_or("the garden listens nowhere")?;
     tokio::fs::write(folder.join(KUBECONFIG), kubeconfig).await.map_err(|error| explain(&error))?;
     println!("{READY}");
+    let runtime = tokio::runtime::Handle::current();
     let told = tokio::task::spawn_blocking(move || {
         for line in std::io::stdin().lines() {
-            if let Ok(scale) = line?.parse() {
-                garden.clock().set_pace(Pace::Scale(scale));
-            }
+            let pause = SignedDuration::from_secs(line?.parse().unwrap_or_default());
+            garden.clock().advance(pause);
+            runtime.block_on(garden.settled());
             println!("{}", serde_json::json!(garden.journal().counts()));
         }
         Ok::<_, std::io::Error>(())
@@ -90,17 +92,11 @@ impl Target {
         Ok((target, round(took.as_secs_f64() * 1000.0)))
     }
 
-    /// What the garden has counted so far.
-    pub(super) async fn counts(&mut self) -> Result<Value, String> {
-        self.tell("").await
-    }
-
-    /// Lets the clock run.
-    pub(super) async fn tell(&mut self, line: &str) -> Result<Value, String> {
-        use tokio::io::AsyncWriteExt as _;
+    /// Moves the clock on, waits until everything that was due is done, and answers what the garden has counted.
+    pub(super) async fn advance(&mut self, seconds: u32) -> Result<Value, String> {
         let gone = |error: std::io::Error| format!("the garden is gone: {error}");
         let input = self.child.stdin.as_mut().ok_or("the garden has no input")?;
-        input.write_all(format!("{line}\n").as_bytes()).await.map_err(gone)?;
+        input.write_all(format!("{seconds}\n").as_bytes()).await.map_err(gone)?;
         let answer = self.answers.next_line().await.map_err(gone)?.ok_or("the garden is gone")?;
         serde_json::from_str(&answer).map_err(|error| error.to_string())
     }

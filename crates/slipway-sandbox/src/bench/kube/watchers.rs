@@ -182,7 +182,8 @@ async fn watch(client: &Client, path: &str, mut version: String, seen: &Seen) ->
 /// The number behind the first occurrence of these bytes, in quotes or not.
 fn number(line: &[u8], behind: &[u8]) -> Option<u64> {
     let start = line.windows(behind.len()).position(|window| window == behind)? + behind.len();
-    let digits: Vec<u8> = line[start..].iter().copied().skip_while(|byte| *byte == b'"').take_while(u8::is_ascii_digit).collect();
+    let digits: Vec<u8> =
+        line[start..].iter().copied().skip_while(|byte| *byte == b'"').take_while(u8::is_ascii_digit).collect();
     std::str::from_utf8(&digits).ok()?.parse().ok()
 }
 
