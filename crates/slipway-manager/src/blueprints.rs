@@ -4,7 +4,7 @@
 //! answered from one state, so a hash and the Shoot rendered with it never come from different files.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, PoisonError, RwLock},
 };
 

@@ -2,6 +2,7 @@
 //! machines, are not comparable.
 
 pub mod engine;
+pub mod garden;
 pub mod kube;
 pub mod measure;
 pub mod render;

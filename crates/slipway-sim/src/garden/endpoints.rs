@@ -251,7 +251,12 @@ async fn connection(stream: TcpStream, gate: Gate) -> std::io::Result<()> {
             }
             let asker = gate.asker(&shown);
             let Some(cluster) = gate.server.cluster(&gate.cluster) else { return Err(face::Reset) };
-            let frame = Frame { admin_token: gate.server.admin_token().into(), faults: None, prefix: String::new() };
+            let frame = Frame {
+                admin_token: gate.server.admin_token().into(),
+                faults: None,
+                recorder: None,
+                prefix: String::new(),
+            };
             face::handle(&cluster, &frame, asker, request.map(Body::new)).await
         }
     });

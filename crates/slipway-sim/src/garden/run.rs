@@ -24,6 +24,7 @@ use super::{
     kubeconfig::Issuer,
     landscape,
     problems::CORE,
+    recording,
     scheduler::Usage,
     value::text,
 };
@@ -166,6 +167,7 @@ macro_rules! told {
 
         /// Switches all faults off that strike this Shoot (`namespace/name`), or all there are.
         pub fn clear_faults(&self, shoot: &str) {
+            self.playing.journal.record(self.playing.clock.now(), "faults cleared", shoot, Value::Null);
             self.playing.faults.clear(shoot);
             self.playing.bell.notify_one();
         }
@@ -231,6 +233,7 @@ impl Garden {
             Some(folder) => Journal::at(&folder.join("garden.journal"))?,
             None => Journal::default(),
         };
+        server.set_recorder(Some(recording::recorder(journal.clone(), clock.clone())));
         let endpoints = Endpoints::new(server.clone(), CertificateTime::Simulated(clock.clone()));
         let playing = play(Shared {
             port: cluster.clone(),

@@ -164,7 +164,7 @@ impl<'a> Call<'a> {
         if self.dry_run {
             return Ok(Written { object, created: true });
         }
-        let draft = self.draft_of(object);
+        let (draft, object) = self.draft_of(object);
         let put = self.cluster.store().put(
             self.cluster.name(),
             &self.kind.stored_as,
@@ -174,7 +174,7 @@ impl<'a> Call<'a> {
         );
         match put.await {
             Ok(stored) => {
-                let object = self.read(&stored);
+                let object = self.as_stored(object, &stored);
                 self.stored_definition(&object);
                 Ok(Written { object, created: true })
             }
@@ -220,9 +220,10 @@ impl<'a> Call<'a> {
                 })
             } else {
                 let expect = Expect::Version(stored.version);
-                let put = store.put(cluster, table, self.name(name), expect, self.draft_of(new)).await;
+                let (draft, new) = self.draft_of(new);
+                let put = store.put(cluster, table, self.name(name), expect, draft).await;
                 put.map(|stored| {
-                    let object = self.read(&stored);
+                    let object = self.as_stored(new, &stored);
                     self.stored_definition(&object);
                     object
                 })
@@ -363,11 +364,24 @@ impl<'a> Call<'a> {
         self.kind.strategy.call(self.subresource, object, body, &self.ctx())
     }
 
-    pub(crate) fn draft_of(&self, mut object: Value) -> Draft {
-        if let Some(convert) = self.kind.convert {
-            (convert.to_stored)(&mut object);
+    /// The object as it goes into the store, and itself again.
+    pub(crate) fn draft_of(&self, object: Value) -> (Draft, Value) {
+        let Some(convert) = self.kind.convert else { return (Draft::of(&object), object) };
+        let mut stored = object.clone();
+        (convert.to_stored)(&mut stored);
+        (Draft::of(&stored), object)
+    }
+
+    /// What was written, as it came out of the store. Only what a conversion may have changed is read again: every
+    /// write would otherwise pay for parsing what it has just made.
+    fn as_stored(&self, mut object: Value, stored: &Stored) -> Value {
+        if self.kind.convert.is_some() {
+            return self.read(stored);
         }
-        Draft::of(&object)
+        object["metadata"]["resourceVersion"] = json!(stored.version.to_string());
+        object["apiVersion"] = json!(self.kind.api_version());
+        object["kind"] = json!(self.kind.kind);
+        object
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use slipway_sandbox::bench::{
     engine::{self, Options},
-    kube, render,
+    garden, kube, render,
 };
 
 use crate::failure::Failure;
@@ -26,6 +26,14 @@ pub(super) enum Bench {
     #[command(hide = true)]
     KubeServer {
         /// Where it keeps its data and writes its kubeconfig
+        #[arg(long)]
+        data_dir: PathBuf,
+    },
+    Garden(Garden),
+    /// The process of the garden that `bench garden` measures
+    #[command(hide = true)]
+    GardenServer {
+        /// Where it keeps its data and writes how it is reached
         #[arg(long)]
         data_dir: PathBuf,
     },
@@ -77,6 +85,22 @@ pub(super) struct Kube {
     without_real: bool,
 }
 
+/// The simulated garden: its start, creates, changes by its engine, memory, lists and watches.
+///
+/// The garden is a process of its own, on disk; it is asked over TLS.
+#[derive(Args)]
+pub(super) struct Garden {
+    /// Shoots that live in it
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    shoots: usize,
+    /// How long creates and watches are measured, in seconds
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    seconds: f64,
+    /// Watches of all Shoots
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    watchers: usize,
+}
+
 impl Bench {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
@@ -85,6 +109,8 @@ impl Bench {
             Self::Kube(kube) => kube.run().await,
             Self::KubeServer { data_dir } => kube::serve(&data_dir).await.map_err(failed),
             Self::Render(render) => render.run(),
+            Self::Garden(garden) => garden.run().await,
+            Self::GardenServer { data_dir } => garden::serve(&data_dir).await.map_err(failed),
         }
     }
 }
@@ -126,6 +152,22 @@ impl Render {
             return Err(Failure::usage(anyhow::anyhow!("--seconds must be above 0 and at most 600")));
         }
         let report = render::run(self.seconds).map_err(failed)?;
+        println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
+        Ok(())
+    }
+}
+
+impl Garden {
+    async fn run(self) -> Result<(), Failure> {
+        let Self { shoots, seconds, watchers } = self;
+        if !(seconds > 0.0 && seconds <= 600.0) || shoots < 4 || watchers < 1 {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "--seconds must be above 0 and at most 600, --shoots at least 4, --watchers at least 1"
+            )));
+        }
+        let program = std::env::current_exe().map_err(Failure::failed)?;
+        let options = garden::Options { shoots, seconds, watchers };
+        let report = garden::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
         println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::{path::Path, process::Stdio, time::Duration};
 
 use kube::Client;
+use serde_json::json;
 use slipway_model::time::hours;
 use slipway_sim::{
     kube::{Server, Settings},
@@ -14,7 +15,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-use super::{Real, objects};
+use super::{Real, fan_out::Flow, objects, watchers};
 use crate::bench::measure::{cpu_time_of, resident_bytes_of};
 
 /// Where lines of writes, fan-out and held objects live.
@@ -125,6 +126,24 @@ impl Target {
     /// Resident memory of all its processes.
     pub(super) fn resident_bytes(&self) -> u64 {
         self.processes.iter().map(|process| resident_bytes_of(process)).sum()
+    }
+
+    /// Watches of a namespace's widgets, and four writers whose objects are `name(0)` to `name(3)`.
+    pub(super) async fn watched(
+        &self,
+        namespace: &str,
+        name: &(dyn Fn(usize) -> String + Sync),
+        watchers: usize,
+        seconds: f64,
+    ) -> Result<Flow, String> {
+        let watched = watchers::Watched {
+            client: &self.client,
+            path: &objects::path(namespace),
+            name,
+            patch: &|writer, sent_at| json!({ "spec": { "writer": writer, "sentAt": sent_at } }),
+            cpu_time: &|| self.cpu_time(),
+        };
+        watchers::measure(&watched, watchers, seconds).await
     }
 
     /// Processor time of all its processes.

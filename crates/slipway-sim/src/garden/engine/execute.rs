@@ -91,13 +91,14 @@ pub(super) async fn execute<P: Port>(
         Write::Protect(protect) => protect_references(shared, shoot, *protect).await?,
         Write::Forget => forget(shared, shoot, &id).await?,
     }
-    shared.journal.record(shared.clock.now(), "write", &about, told(write));
+    let what = if matches!(write, Write::Status(_)) { "status" } else { "write" };
+    shared.journal.record(shared.clock.now(), what, &about, told(write));
     Ok(())
 }
 
 fn told(write: &Write) -> Value {
     match write {
-        Write::Status(patch) => json!({"status": at(patch, "lastOperation")}),
+        Write::Status(patch) => patch.clone(),
         Write::Applied(_) => json!("applied"),
         write => json!(format!("{write:?}")),
     }

@@ -10,16 +10,30 @@ use crate::{
     kube::{cluster::Cluster, status::Status},
 };
 
-/// Type of the extension, group and version of what it brings, plural, kind, required members of the spec.
-#[rustfmt::skip]
-const BROUGHT: &[(&str, &str, &str, &str, &str, &[&str])] = &[
-    ("shoot-oidc-service", "authentication.gardener.cloud", "v1alpha1", "openidconnects", "OpenIDConnect", &["clientID", "issuerURL"]),
-];
+/// A kind that comes with an extension.
+struct Brought {
+    extension: &'static str,
+    group: &'static str,
+    version: &'static str,
+    plural: &'static str,
+    kind: &'static str,
+    /// Members its spec must have.
+    required: &'static [&'static str],
+}
+
+const BROUGHT: &[Brought] = &[Brought {
+    extension: "shoot-oidc-service",
+    group: "authentication.gardener.cloud",
+    version: "v1alpha1",
+    plural: "openidconnects",
+    kind: "OpenIDConnect",
+    required: &["clientID", "issuerURL"],
+}];
 
 /// Makes the kinds of the Shoot's extensions that are not there yet. What is there stays, also when an
 /// extension is switched off: objects of customers are not thrown away.
 pub async fn bring(cluster: &Cluster, shoot: &Value) -> Result<(), Status> {
-    for (extension, group, version, plural, kind, required) in BROUGHT {
+    for Brought { extension, group, version, plural, kind, required } in BROUGHT {
         let is_on = list(shoot, "spec.extensions")
             .iter()
             .any(|one| text(one, "type") == *extension && !is_true(one, "disabled"));

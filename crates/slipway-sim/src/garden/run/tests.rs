@@ -331,6 +331,11 @@ async fn played(seed: u64) -> Vec<String> {
     for _ in 0..20 {
         garden.step().await;
     }
+    history(&mut watch)
+}
+
+/// What a watch has seen, Shoot by Shoot.
+fn history(watch: &mut crate::kube::cluster::Watch) -> Vec<String> {
     let mut states: std::collections::BTreeMap<String, Vec<String>> = std::collections::BTreeMap::new();
     while let Some(Some(Ok(event))) = futures::FutureExt::now_or_never(watch.next()) {
         let mut one = event.object.value();
@@ -342,6 +347,54 @@ async fn played(seed: u64) -> Vec<String> {
         states.entry(name(&one).to_owned()).or_default().push(format!("{} {metadata:?}", one["status"]));
     }
     states.into_values().flatten().collect()
+}
+
+#[tokio::test]
+async fn a_journal_that_is_played_again_gives_the_same_histories() {
+    let start: Option<Timestamp> = "2026-03-01T06:00:00Z".parse().ok();
+    let options = || Options { seed: 7, start, pace: Pace::Manual, ..Options::default() };
+    let garden = Garden::start(options()).await.expect("garden");
+    let mut watch = garden.cluster().watch(CORE, "shoots", None).expect("watch");
+    let remote = Remote(garden.client().expect("client"));
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "dns", "namespace": "garden-dev"},
+        "stringData": {"key": "hunter2"}});
+    remote.create(port::SECRETS, secret).await.expect("secret");
+    remote.create(SHOOTS, shoot("one")).await.expect("created");
+    garden.settled().await;
+    let fault = json!({"shoot": "garden-dev/one", "fault": "fail", "step": "etcd",
+        "codes": ["ERR_RETRYABLE_INFRA_DEPENDENCIES"], "times": 2});
+    garden.inject(serde_json::from_value(fault).expect("fault"));
+    garden.clock().advance(SignedDuration::from_secs(100));
+    garden.settled().await;
+    for _ in 0..15 {
+        garden.step().await;
+    }
+    garden.clear_faults("");
+    assert!(remote.create(SHOOTS, shoot("one")).await.is_err(), "refused, and in the journal too");
+    remote.create(SHOOTS, shoot("two")).await.expect("created");
+    garden.settled().await;
+    for _ in 0..60 {
+        garden.step().await;
+    }
+    let asleep = json!({"spec": {"hibernation": {"enabled": true}}});
+    remote.patch(SHOOTS, "garden-dev", "one", "", asleep).await.expect("asleep");
+    for _ in 0..20 {
+        garden.step().await;
+    }
+    let (first, lines) = (history(&mut watch), garden.journal().since(0));
+    assert!(!json!(lines).to_string().contains("hunter2"), "no secret is written down");
+    let codes: Vec<u64> = lines.iter().filter_map(|line| line["more"]["code"].as_u64()).collect();
+    assert_eq!(codes, [201, 201, 409, 201, 200], "{codes:?}");
+
+    let again = Garden::start(options()).await.expect("garden");
+    let mut watch = again.cluster().watch(CORE, "shoots", None).expect("watch");
+    assert_eq!(again.replay(&lines).await, Ok(5));
+    let second = history(&mut watch);
+    assert!(first.len() > 60, "{}", first.len());
+    for (one, two) in first.iter().zip(&second) {
+        assert_eq!(one, two);
+    }
+    assert_eq!(first.len(), second.len());
 }
 
 #[tokio::test]
