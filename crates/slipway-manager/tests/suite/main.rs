@@ -5,4 +5,6 @@
 
 mod extension;
 mod life;
+mod sweep;
+mod walk;
 mod world;

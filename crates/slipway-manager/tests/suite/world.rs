@@ -71,7 +71,7 @@ impl Clock for Paced {
 }
 
 /// Time of the garden.
-pub(crate) struct GardenTime(garden::Clock);
+pub(crate) struct GardenTime(pub(crate) garden::Clock);
 
 impl Clock for GardenTime {
     fn wall(&self) -> Timestamp {
@@ -90,7 +90,7 @@ impl Clock for GardenTime {
 
 /// Seeded chance.
 #[derive(Default)]
-pub(crate) struct Seeded(AtomicU64);
+pub(crate) struct Seeded(pub(crate) AtomicU64);
 
 impl Random for Seeded {
     fn next_u64(&self) -> u64 {

@@ -1,0 +1,159 @@
+//! The world as it is, without what differs between two runs that went the same way.
+//!
+//! Taken away are identities, versions, times and the content of kubeconfigs; who owns which field stays in,
+//! because a repeated write under another name would be a difference. `SecretCreated` and `SecretRotated` are
+//! one word here: which of them stands there tells how it came, not what there is.
+
+use serde_json::{Map, Value, json};
+use slipway_kube::annotations;
+
+use crate::world::{CORE, GROUP, NAMESPACE, PROJECT, World};
+
+/// Keys whose value differs although the world is the same.
+const GONE: [&str; 20] = [
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "generation",
+    "observedGeneration",
+    "time",
+    "lastTransitionTime",
+    "lastUpdateTime",
+    "lastHeartbeatTime",
+    "lastInitiationTime",
+    "lastCompletionTime",
+    "lastInitiationFinishedTime",
+    "lastCompletionTriggeredTime",
+    "advertisedAddresses",
+    "progress",
+    "description",
+    "encodedClusterIdentity",
+    "lastMaintenance",
+    "ca.crt",
+    "shoot.gardener.cloud/status",
+];
+
+/// Annotations whose value differs; that they are there counts.
+const THERE: [&str; 4] =
+    [annotations::LAST_SYNC, annotations::EXPIRES_AT, annotations::PREPARED_HASH, annotations::RUNTIME_GENERATION];
+
+/// What there is.
+pub(crate) fn of(world: &World) -> Value {
+    let mut all = Map::new();
+    let kcp = [(GROUP, "runtimes"), (GROUP, "gardenerclusters"), ("", "secrets")];
+    for (group, plural) in kcp {
+        all.insert(format!("kcp {plural}"), clean(json!(world.kcp.list(group, plural, NAMESPACE))));
+    }
+    let garden = [(CORE, "shoots"), ("", "configmaps")];
+    for (group, plural) in garden {
+        let list: Vec<Value> =
+            world.garden.cluster().list(group, plural, PROJECT).into_iter().map(without_gardener).collect();
+        all.insert(format!("garden {plural}"), clean(json!(list)));
+    }
+    // The garden's own Secrets hold keys that are different each time.
+    let secrets = world.garden.cluster().list("", "secrets", PROJECT);
+    let names: Vec<&Value> = secrets.iter().map(|secret| &secret["metadata"]["name"]).collect();
+    all.insert("garden secrets".to_owned(), json!(names));
+    for shoot in world.garden.shoots() {
+        let Some(id) = shoot["status"]["technicalID"].as_str() else { continue };
+        let Some(skr) = world.server.cluster(id) else { continue };
+        let ours = |objects: Vec<Value>| -> Vec<Value> {
+            let is_ours = |object: &Value| object.to_string().contains("infrastructure-manager");
+            objects.into_iter().filter(is_ours).collect()
+        };
+        for (group, plural) in [
+            ("", "namespaces"),
+            ("", "configmaps"),
+            ("rbac.authorization.k8s.io", "clusterrolebindings"),
+            ("authentication.gardener.cloud", "openidconnects"),
+        ] {
+            all.insert(format!("skr {plural}"), clean(json!(ours(skr.list(group, plural, "")))));
+        }
+    }
+    Value::Object(all)
+}
+
+/// What Gardener notes for itself goes on changing by itself.
+fn without_gardener(mut object: Value) -> Value {
+    let status = &object["status"];
+    let operation = &status["lastOperation"];
+    let kept = json!({"technicalID": status["technicalID"], "lastErrors": status["lastErrors"],
+        "lastOperation": {"type": operation["type"], "state": operation["state"]}});
+    if object["kind"] == "Shoot" {
+        object["status"] = kept;
+    }
+    if let Some(entries) = object["metadata"]["managedFields"].as_array_mut() {
+        entries.retain(|entry| entry["manager"] == "kim");
+    }
+    object
+}
+
+fn clean(value: Value) -> Value {
+    match value {
+        Value::Object(map) => Value::Object(map.into_iter().filter_map(|(key, value)| member(key, value)).collect()),
+        Value::Array(items) => {
+            let mut items: Vec<Value> = items.into_iter().map(clean).collect();
+            // The order of ownership entries is that of the last writes.
+            if items.iter().any(|item| item.get("fieldsV1").is_some()) {
+                items.sort_by_key(Value::to_string);
+            }
+            Value::Array(items)
+        }
+        other => other,
+    }
+}
+
+fn member(key: String, value: Value) -> Option<(String, Value)> {
+    if GONE.contains(&key.as_str()) {
+        return None;
+    }
+    let value = if THERE.contains(&key.as_str()) {
+        json!("there")
+    } else if key == "config" && value.is_string() {
+        json!("a kubeconfig")
+    } else if key == "details"
+        && let Some(text) = value.as_str()
+    {
+        json!(text.lines().filter(|line| !line.starts_with("lastReconcileTime")).collect::<Vec<_>>())
+    } else if value == "SecretRotated" || value == "SecretCreated" {
+        json!("a fresh Secret")
+    } else if value == "Secret kubeconfig has been rotated" || value == "Secret kubeconfig has been created" {
+        json!("a fresh kubeconfig")
+    } else {
+        clean(value)
+    };
+    // Ownership of a reference is named after whom it refers to.
+    let key = if key.starts_with("k:{\"uid\"") { "k:{uid}".to_owned() } else { key };
+    Some((key, value))
+}
+
+/// Where two worlds differ, in words.
+pub(crate) fn difference(wanted: &Value, found: &Value) -> Vec<String> {
+    let mut told = Vec::new();
+    compare("", wanted, found, &mut told);
+    told.truncate(12);
+    told
+}
+
+fn compare(path: &str, wanted: &Value, found: &Value, told: &mut Vec<String>) {
+    match (wanted, found) {
+        (Value::Object(one), Value::Object(other)) => {
+            let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+            for key in keys {
+                let nothing = Value::Null;
+                let (one, other) = (one.get(key).unwrap_or(&nothing), other.get(key).unwrap_or(&nothing));
+                compare(&format!("{path}/{key}"), one, other, told);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            for (place, (one, other)) in one.iter().zip(other).enumerate() {
+                compare(&format!("{path}/{place}"), one, other, told);
+            }
+        }
+        (one, other) if one != other => {
+            let short = |value: &Value| value.to_string().chars().take(200).collect::<String>();
+            told.push(format!("{path}: wanted {}, found {}", short(one), short(other)));
+        }
+        _ => {}
+    }
+}
