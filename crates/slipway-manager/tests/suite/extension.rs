@@ -34,7 +34,7 @@ pub(crate) async fn play(server: Server, garden_cluster: slipway_sim::kube::clus
     let mut watch = garden_cluster.watch("core.gardener.cloud", "shoots", None).expect("Shoots");
     while let Some(event) = watch.next().await {
         match event {
-            Ok(event) => care(&server, event.object.value()).await,
+            Ok(event) => care(&server, &event.object.value()).await,
             // Too slow: look at all of them.
             Err(_) => {
                 for shoot in garden_cluster.list("core.gardener.cloud", "shoots", "") {

@@ -140,6 +140,10 @@ fn covers(there: &Value, wanted: &Value, path: &str) -> Option<String> {
     match (there, wanted) {
         (Value::Object(there), Value::Object(wanted)) => wanted.iter().find_map(|(key, value)| {
             let nothing = Value::Null;
+            // Told with the next write, and nothing is written for it alone.
+            if key == slipway_kube::annotations::RUNTIME_GENERATION {
+                return None;
+            }
             covers(there.get(key).unwrap_or(&nothing), value, &format!("{path}/{key}"))
         }),
         (Value::Array(there), Value::Array(wanted)) if there.len() == wanted.len() => {

@@ -1,7 +1,7 @@
 //! The world as it is, without what differs between two runs that went the same way.
 //!
-//! Taken away are identities, versions, times and the content of kubeconfigs; who owns which field stays in,
-//! because a repeated write under another name would be a difference. `SecretCreated` and `SecretRotated` are
+//! Taken away are identities, versions, times and the content of kubeconfigs; who owns which field of a Shoot
+//! stays in, because a repeated write under another name would be a difference. `SecretCreated` and `SecretRotated` are
 //! one word here: which of them stands there tells how it came, not what there is.
 
 use serde_json::{Map, Value, json};
@@ -42,7 +42,8 @@ pub(crate) fn of(world: &World) -> Value {
     let mut all = Map::new();
     let kcp = [(GROUP, "runtimes"), (GROUP, "gardenerclusters"), ("", "secrets")];
     for (group, plural) in kcp {
-        all.insert(format!("kcp {plural}"), clean(json!(world.kcp.list(group, plural, NAMESPACE))));
+        let list: Vec<Value> = world.kcp.list(group, plural, NAMESPACE).into_iter().map(without_ownership).collect();
+        all.insert(format!("kcp {plural}"), clean(json!(list)));
     }
     let garden = [(CORE, "shoots"), ("", "configmaps")];
     for (group, plural) in garden {
@@ -67,10 +68,21 @@ pub(crate) fn of(world: &World) -> Value {
             ("rbac.authorization.k8s.io", "clusterrolebindings"),
             ("authentication.gardener.cloud", "openidconnects"),
         ] {
-            all.insert(format!("skr {plural}"), clean(json!(ours(skr.list(group, plural, "")))));
+            all.insert(
+                format!("skr {plural}"),
+                clean(json!(ours(skr.list(group, plural, "")).into_iter().map(without_ownership).collect::<Vec<_>>())),
+            );
         }
     }
     Value::Object(all)
+}
+
+/// Who wrote a label last depends on how it came, and nobody else writes here.
+fn without_ownership(mut object: Value) -> Value {
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+    }
+    object
 }
 
 /// What Gardener notes for itself goes on changing by itself.

@@ -86,17 +86,16 @@ fn is_settled(shoot: &Value) -> bool {
         && shoot["metadata"].get("deletionTimestamp").is_none()
 }
 
-/// Moves the garden's time.
-async fn hand(cluster: slipway_sim::kube::cluster::Cluster, time: slipway_sim::garden::Clock) {
-    loop {
-        let quiet = cluster.list(CORE, "shoots", "").iter().all(is_settled);
-        time.advance(if quiet { SignedDuration::from_millis(500) } else { SignedDuration::from_mins(10) });
-        clock::sleep(Duration::from_millis(3)).await;
-    }
-}
-
-pub(crate) fn start_hand(garden: &Garden) -> JoinHandle<()> {
-    tokio::spawn(hand(garden.cluster().clone(), garden.clock().clone()))
+/// Moves the garden's time: so far with each tick while a Shoot is worked on, slowly otherwise.
+pub(crate) fn start_hand(garden: &Garden, tick: Duration, step: SignedDuration) -> JoinHandle<()> {
+    let (cluster, time) = (garden.cluster().clone(), garden.clock().clone());
+    tokio::spawn(async move {
+        loop {
+            let quiet = cluster.list(CORE, "shoots", "").iter().all(is_settled);
+            time.advance(if quiet { SignedDuration::from_millis(500) } else { step });
+            clock::sleep(tick).await;
+        }
+    })
 }
 
 /// Without the brake: a thousand deletions are the point here.
@@ -108,7 +107,7 @@ impl Stage {
     pub(crate) async fn set() -> Self {
         let world =
             World::without_manager(With { settings: settings(), pace: Pace::Manual, factor: 10.0, calls: None }).await;
-        let hand = start_hand(&world.garden);
+        let hand = start_hand(&world.garden, Duration::from_millis(3), SignedDuration::from_mins(10));
         let (plan, incarnation) = (Plan::default(), AtomicU64::new(1));
         Self { world, plan, hand, incarnation, switches: Mutex::default(), uid: Mutex::default() }
     }
