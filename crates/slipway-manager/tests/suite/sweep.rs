@@ -27,6 +27,8 @@ use crate::world::Paced;
 
 /// Worlds at the same time: more than cores, because lives also wait.
 const STAGES: usize = 4;
+/// Calls and events alike that are struck one by one: the fourth of them finds nothing the third did not.
+const FEW: usize = 3;
 /// Failures that are told; the sweep ends there.
 const ENOUGH: usize = 6;
 
@@ -41,15 +43,14 @@ struct Undisturbed {
 }
 
 impl Undisturbed {
-    /// Each chapter before and after the Shoot's first update: what Gardener did last is part of the world.
+    /// Each chapter before and after the Shoot's first patch and first update: they leave their mark in it.
     async fn record() -> Self {
-        use Chapter::{Create, Delete, Due, Forced, Label, Maximum, Pool, Restart};
+        use Chapter::{Create, Delete, Due, Forced, Label, Restart, Workers};
         let stage = Stage::set().await;
         let mut all = Self::default();
-        for chapter in [
-            Create, Label, Label, Forced, Restart, Due, Maximum, Maximum, Pool, Pool, Label, Label, Forced, Restart,
-            Due, Delete,
-        ] {
+        for chapter in
+            [Create, Label, Label, Forced, Restart, Due, Workers, Workers, Label, Label, Forced, Restart, Due, Delete]
+        {
             let played = stage.play(chapter, None, &[]).await;
             assert_eq!(played.problem, None, "{chapter:?} undisturbed");
             let worlds = all.worlds.entry((chapter, stage.is_on(chapter))).or_default();
@@ -67,15 +68,25 @@ impl Undisturbed {
         all
     }
 
-    /// Everything that can happen in a chapter.
+    /// What happens in a chapter: death before and after each of the first few calls of a kind, and one of the
+    /// other troubles by turns. Everything at every site takes minutes; it is played where `SWEEP=full`.
     fn blows(&self, chapter: Chapter) -> VecDeque<Blow> {
-        let mut blows = VecDeque::new();
+        let full = std::env::var("SWEEP").is_ok_and(|how| how == "full");
+        let most = if full { usize::MAX } else { FEW };
         let (calls, events) = &self.sites[&chapter];
-        for (kinds, known) in [(&How::CALLS[..], calls), (&How::EVENTS[..], events)] {
+        let mut blows = VecDeque::new();
+        let mut turn = chapter as usize;
+        for (deaths, troubles, known) in
+            [(&How::DEATHS[..], &How::TROUBLES[..], calls), (&[][..], &How::EVENTS[..], events)]
+        {
             for (key, count) in known {
-                for nth in 1..=*count {
-                    let kinds = kinds.iter().copied().filter(|how| how.can_strike(*key));
-                    blows.extend(kinds.map(|how| Blow { site: Site { key: *key, nth }, how }));
+                for nth in 1..=(*count).min(most) {
+                    let possible: Vec<How> = troubles.iter().copied().filter(|how| how.can_strike(*key)).collect();
+                    turn += 1;
+                    let chosen = if full { &possible[..] } else { &possible[turn % possible.len()..][..1] };
+                    let deaths = deaths.iter().filter(|how| how.can_strike(*key));
+                    let site = || Site { key: *key, nth };
+                    blows.extend(deaths.chain(chosen).map(|how| Blow { site: site(), how: *how }));
                 }
             }
         }

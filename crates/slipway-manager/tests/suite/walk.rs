@@ -188,7 +188,7 @@ impl Walk {
     async fn until(&self, what: &str, is_true: impl Fn() -> Option<String>) {
         let asking = async {
             while is_true().is_some() {
-                clock::sleep(Duration::from_millis(3)).await;
+                clock::sleep(Duration::from_millis(6)).await;
             }
         };
         if clock::within(PATIENCE, asking).await.is_none() {
@@ -242,7 +242,9 @@ impl Walk {
     /// One step; a good one after `sick` must heal.
     async fn step(&mut self, sick: bool) -> bool {
         let good = |step: &&Step| matches!(step.kind, Kind::Good);
-        let table: Vec<&Step> = STEPS_THERE_ARE.iter().filter(|step| !sick || good(step)).collect();
+        // Who is sick is healed; and most wishes are good.
+        let only_good = sick || self.chance.next_u64().is_multiple_of(2);
+        let table: Vec<&Step> = STEPS_THERE_ARE.iter().filter(|step| !only_good || good(step)).collect();
         let step = table[(self.chance.next_u64() % table.len() as u64) as usize];
         self.done.push(step.name);
         let mut wish = self.good.clone();
@@ -253,7 +255,7 @@ impl Walk {
                 if let Err(refusal) = self.write(&self.good).await {
                     self.fail(&refusal);
                 }
-                if sick || self.chance.next_u64().is_multiple_of(4) {
+                if sick || self.chance.next_u64().is_multiple_of(10) {
                     self.until("it does not become ready", || self.missing()).await;
                 }
                 false

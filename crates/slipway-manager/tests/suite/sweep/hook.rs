@@ -58,8 +58,8 @@ pub(crate) enum How {
 }
 
 impl How {
-    pub(crate) const CALLS: [Self; 7] =
-        [Self::DiesBefore, Self::DiesAfter, Self::Conflict, Self::Throttled, Self::Broken, Self::Garbage, Self::Stale];
+    pub(crate) const DEATHS: [Self; 2] = [Self::DiesBefore, Self::DiesAfter];
+    pub(crate) const TROUBLES: [Self; 5] = [Self::Conflict, Self::Throttled, Self::Broken, Self::Garbage, Self::Stale];
     pub(crate) const EVENTS: [Self; 3] = [Self::Closed, Self::Late, Self::Expired];
 
     /// Whether it can happen to such a call: nobody hears the end of a watch, only a read can be stale, and

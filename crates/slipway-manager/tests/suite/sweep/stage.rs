@@ -37,10 +37,8 @@ const PATIENCE: Duration = secs(20);
 pub(crate) enum Chapter {
     /// A manager starts, a Runtime is made.
     Create,
-    /// The worker maximum changes.
-    Maximum,
-    /// A pool is added, or removed again.
-    Pool,
+    /// The worker maximum changes and a pool is added, or both go back.
+    Workers,
     /// A label changes.
     Label,
     /// Somebody wants a new kubeconfig.
@@ -55,12 +53,11 @@ pub(crate) enum Chapter {
 
 impl Chapter {
     /// What can happen between the first and the last.
-    pub(crate) const BETWEEN: [Self; 6] =
-        [Self::Maximum, Self::Pool, Self::Label, Self::Forced, Self::Restart, Self::Due];
+    pub(crate) const BETWEEN: [Self; 5] = [Self::Workers, Self::Label, Self::Forced, Self::Restart, Self::Due];
 
     /// Whether it goes there and back.
     pub(crate) fn is_edit(self) -> bool {
-        matches!(self, Self::Maximum | Self::Pool | Self::Label)
+        matches!(self, Self::Workers | Self::Label)
     }
 }
 
@@ -159,19 +156,20 @@ impl Stage {
                 world.apply(story()).await;
                 self.until(wanted, || self.is_ready()).await
             }
-            Chapter::Maximum => {
-                let maximum = if self.switch(chapter) { 7 } else { 4 };
-                world.edit(NAME, |it| it["spec"]["shoot"]["provider"]["workers"][0]["maximum"] = json!(maximum)).await;
-                let has =
-                    || world.shoot(NAME).is_some_and(|it| it["spec"]["provider"]["workers"][0]["maximum"] == maximum);
-                self.until(wanted, || self.is_ready() && has()).await
-            }
-            Chapter::Pool => {
+            Chapter::Workers => {
                 let on = self.switch(chapter);
-                let pools = if on { json!([pool()]) } else { json!([]) };
-                world.edit(NAME, |it| it["spec"]["shoot"]["provider"]["additionalWorkers"] = pools.clone()).await;
-                let has =
-                    || world.shoot(NAME).is_some_and(|it| it["spec"]["provider"]["workers"].get(1).is_some() == on);
+                let (maximum, pools) = if on { (7, json!([pool()])) } else { (4, json!([])) };
+                world
+                    .edit(NAME, |it| {
+                        it["spec"]["shoot"]["provider"]["workers"][0]["maximum"] = json!(maximum);
+                        it["spec"]["shoot"]["provider"]["additionalWorkers"] = pools.clone();
+                    })
+                    .await;
+                let has = || {
+                    let shoot = world.shoot(NAME).unwrap_or_default();
+                    let workers = &shoot["spec"]["provider"]["workers"];
+                    workers[0]["maximum"] == maximum && workers.get(1).is_some() == on
+                };
                 self.until(wanted, || self.is_ready() && has()).await
             }
             Chapter::Label => {
@@ -242,7 +240,7 @@ impl Stage {
                         return;
                     }
                 }
-                clock::sleep(Duration::from_millis(3)).await;
+                clock::sleep(Duration::from_millis(6)).await;
             }
         };
         if clock::within(PATIENCE, asking).await.is_some() {
