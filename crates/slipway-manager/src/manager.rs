@@ -24,11 +24,12 @@ use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    acl,
     blueprints::{Blueprints, Files},
     controller::{news, queue::Queue, work},
     metrics::{Metrics, Now},
     settings::Settings,
-    shared::{Caches, Shared},
+    shared::{Caches, Shared, Wanted},
     skr::Clients,
 };
 
@@ -103,6 +104,7 @@ impl Manager {
             garden_time: parts.garden_time.clone(),
             random: parts.random.clone(),
             caches: Caches::default(),
+            wanted: Wanted::default(),
             memories: crate::memory::Memories::default(),
             blueprints: Blueprints::new(parts.files),
             skr: Clients::new(calls, counters.clone(), settings.dry_run),
@@ -131,28 +133,9 @@ impl Manager {
         &self.counters
     }
 
-    /// Why it is not ready; none if it is.
-    pub fn unready(&self) -> Option<&'static str> {
-        if !self.shared.caches.are_synced() {
-            return Some("the first lists are not complete");
-        }
-        let open = self.shared.garden.options().breaker.as_ref().is_some_and(Breaker::is_open);
-        open.then_some("the garden does not answer")
-    }
-
-    /// The page of figures.
-    pub fn figures(&self) -> String {
-        figures(&self.shared, &self.counters)
-    }
-
     /// For whoever serves the page.
     pub fn probe(&self) -> Probe {
         Probe { shared: self.shared.clone(), counters: self.counters.clone() }
-    }
-
-    /// Takes other files from now on. Whose Shoot is affected is found by its hash.
-    pub fn reload(&self, files: Files) {
-        reload(&self.shared, files);
     }
 
     /// Stops: starts nothing more, abandons what runs between two calls, gives the Leases back.
@@ -182,13 +165,14 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Why it is not ready; none if it is.
+    /// Why it is not ready; none if it is. A garden that is away for a moment is no reason.
     pub fn unready(&self) -> Option<&'static str> {
         if !self.shared.caches.are_synced() {
             return Some("the first lists are not complete");
         }
-        let open = self.shared.garden.options().breaker.as_ref().is_some_and(Breaker::is_open);
-        open.then_some("the garden does not answer")
+        let breaker = self.shared.garden.options().breaker.as_ref();
+        let held = breaker.and_then(|breaker| breaker.open_for(self.shared.clock.monotonic()));
+        held.is_some_and(|held| held > secs(60)).then_some("the garden has not answered for a minute")
     }
 
     /// The page of figures.
@@ -196,7 +180,7 @@ impl Probe {
         figures(&self.shared, &self.counters)
     }
 
-    /// Takes other files from now on.
+    /// Takes other files from now on. Whose Shoot is affected is found by its hash.
     pub fn reload(&self, files: Files) {
         reload(&self.shared, files);
     }
@@ -207,7 +191,8 @@ impl Probe {
     }
 }
 
-fn reload(shared: &Arc<Shared>, files: Files) {
+/// Other files from now on; those whose Shoot they concern are looked at, at a rate.
+pub(crate) fn reload(shared: &Shared, files: Files) {
     shared.blueprints.swap(files);
     shared.metrics.reloaded();
     let rate = shared.settings.rollout_per_second.max(0.01);
@@ -306,7 +291,10 @@ async fn begin(shared: Arc<Shared>, stop: CancellationToken) {
     tokio::select! {
         biased;
         () = stop.cancelled() => return,
-        () = shared.caches.until_synced() => {}
+        () = async {
+            shared.caches.until_synced().await;
+            acl::read(&shared).await;
+        } => {}
     }
     work::wake_all(&shared);
     futures::join!(

@@ -6,7 +6,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
@@ -30,6 +30,7 @@ struct Inner {
     failures: AtomicU32,
     probing: AtomicBool,
     open: watch::Sender<bool>,
+    since: Mutex<Option<Duration>>,
     probe: Ask,
 }
 
@@ -37,12 +38,22 @@ impl Breaker {
     /// Closed; once open, it asks this until it is answered.
     pub fn new(probe: Ask) -> Self {
         let (failures, probing) = (AtomicU32::new(0), AtomicBool::new(false));
-        Self(Arc::new(Inner { failures, probing, open: watch::Sender::new(false), probe }))
+        Self(Arc::new(Inner { failures, probing, open: watch::Sender::new(false), since: Mutex::new(None), probe }))
     }
 
     /// Whether calls are held.
     pub fn is_open(&self) -> bool {
         *self.0.open.borrow()
+    }
+
+    /// How long calls have been held.
+    pub fn open_for(&self, now: Duration) -> Option<Duration> {
+        let since = *self.0.since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.map(|since| now.saturating_sub(since))
+    }
+
+    fn set_since(&self, since: Option<Duration>) {
+        *self.0.since.lock().unwrap_or_else(PoisonError::into_inner) = since;
     }
 
     /// Changes between open and closed.
@@ -67,6 +78,7 @@ impl Breaker {
             return;
         }
         tracing::warn!(cluster = access.options().cluster, "the API does not answer; its work is held until it does");
+        self.set_since(Some(access.clock().monotonic()));
         self.0.open.send_replace(true);
         let (breaker, access) = (self.clone(), access.clone());
         tokio::spawn(async move {
@@ -79,6 +91,7 @@ impl Breaker {
             }
             breaker.0.failures.store(0, Ordering::Relaxed);
             breaker.0.probing.store(false, Ordering::Release);
+            breaker.set_since(None);
             breaker.0.open.send_replace(false);
             tracing::info!(cluster = access.options().cluster, "the API answers again");
         });
