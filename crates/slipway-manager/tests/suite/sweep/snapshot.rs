@@ -1,8 +1,8 @@
 //! The world as it is, without what differs between two runs that went the same way.
 //!
-//! Taken away are identities, versions, times and the content of kubeconfigs; who owns which field of a Shoot
-//! stays in, because a repeated write under another name would be a difference. `SecretCreated` and `SecretRotated` are
-//! one word here: which of them stands there tells how it came, not what there is.
+//! Taken away are identities, versions, times, the content of kubeconfigs, who wrote a field last, and words that
+//! tell how something came (created or rotated, first or later operation): a world that is maintained goes on
+//! changing in these without anybody's fault.
 
 use serde_json::{Map, Value, json};
 use slipway_kube::annotations;
@@ -36,6 +36,18 @@ const GONE: [&str; 20] = [
 /// Annotations whose value differs; that they are there counts.
 const THERE: [&str; 4] =
     [annotations::LAST_SYNC, annotations::EXPIRES_AT, annotations::PREPARED_HASH, annotations::RUNTIME_GENERATION];
+
+/// Words that tell how it came, not what there is.
+const SAME: [(&str, &str); 8] = [
+    ("KubeconfigSecretRotated", "a fresh Secret"),
+    ("KubeconfigSecretCreated", "a fresh Secret"),
+    ("Secret kubeconfig has been rotated", "a fresh kubeconfig"),
+    ("Secret kubeconfig has been created", "a fresh kubeconfig"),
+    ("ShootCreationCompleted", "completed"),
+    ("ConfigurationCompleted", "completed"),
+    ("Shoot creation completed", "completed"),
+    ("Shoot update completed", "completed"),
+];
 
 /// What there is.
 pub(crate) fn of(world: &World) -> Value {
@@ -90,27 +102,17 @@ fn without_gardener(mut object: Value) -> Value {
     let status = &object["status"];
     let operation = &status["lastOperation"];
     let kept = json!({"technicalID": status["technicalID"], "lastErrors": status["lastErrors"],
-        "lastOperation": {"type": operation["type"], "state": operation["state"]}});
+        "lastOperation": {"state": operation["state"]}});
     if object["kind"] == "Shoot" {
         object["status"] = kept;
     }
-    if let Some(entries) = object["metadata"]["managedFields"].as_array_mut() {
-        entries.retain(|entry| entry["manager"] == "kim");
-    }
-    object
+    without_ownership(object)
 }
 
 fn clean(value: Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(map.into_iter().filter_map(|(key, value)| member(key, value)).collect()),
-        Value::Array(items) => {
-            let mut items: Vec<Value> = items.into_iter().map(clean).collect();
-            // The order of ownership entries is that of the last writes.
-            if items.iter().any(|item| item.get("fieldsV1").is_some()) {
-                items.sort_by_key(Value::to_string);
-            }
-            Value::Array(items)
-        }
+        Value::Array(items) => Value::Array(items.into_iter().map(clean).collect()),
         other => other,
     }
 }
@@ -118,6 +120,12 @@ fn clean(value: Value) -> Value {
 fn member(key: String, value: Value) -> Option<(String, Value)> {
     if GONE.contains(&key.as_str()) {
         return None;
+    }
+    let mut value = value;
+    if key == "shootLastOperation"
+        && let Some(operation) = value.as_object_mut()
+    {
+        operation.remove("type");
     }
     let value = if THERE.contains(&key.as_str()) {
         json!("there")
@@ -127,15 +135,11 @@ fn member(key: String, value: Value) -> Option<(String, Value)> {
         && let Some(text) = value.as_str()
     {
         json!(text.lines().filter(|line| !line.starts_with("lastReconcileTime")).collect::<Vec<_>>())
-    } else if value == "SecretRotated" || value == "SecretCreated" {
-        json!("a fresh Secret")
-    } else if value == "Secret kubeconfig has been rotated" || value == "Secret kubeconfig has been created" {
-        json!("a fresh kubeconfig")
+    } else if let Some((_, word)) = SAME.iter().find(|(text, _)| value == *text) {
+        json!(word)
     } else {
         clean(value)
     };
-    // Ownership of a reference is named after whom it refers to.
-    let key = if key.starts_with("k:{\"uid\"") { "k:{uid}".to_owned() } else { key };
     Some((key, value))
 }
 
