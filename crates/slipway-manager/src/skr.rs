@@ -56,7 +56,15 @@ pub fn written_hash(seen: &Observation) -> Option<&str> {
 pub fn is_due(seen: &Observation) -> bool {
     let differs = written_hash(seen) != Some(seen.prepared_hash.as_str());
     let stale = seen.memory.prepared_at.is_some_and(|at| seen.now.saturating_sub(at) > LOOKED_AFTER);
-    differs || stale
+    differs || stale || !is_told(seen)
+}
+
+/// Whether the Runtime says that its cluster is prepared. A process that died between writing down what it did
+/// and telling it leaves a Runtime that never would.
+fn is_told(seen: &Observation) -> bool {
+    let Some(status) = seen.memory.status.as_ref().or(seen.runtime.status.as_ref()) else { return false };
+    let said = |of: Type| status.conditions.iter().any(|condition| condition.type_ == of.as_str());
+    said(Type::KymaSystemNsCreated) && said(Type::OidcAndConfigMapConfigured)
 }
 
 /// Does something with the cluster, within the budget of a step.

@@ -1,9 +1,7 @@
 //! What the extension for logins does in a real garden: it brings its kind into every cluster that has it.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use slipway_sim::{clock, garden::Garden, kube::server::Server};
+use slipway_sim::{garden::Garden, kube::server::Server};
 
 /// The kind of a customer's login.
 fn definition() -> Value {
@@ -20,26 +18,30 @@ fn definition() -> Value {
     })
 }
 
-/// Looks after every cluster there is, for as long as it is polled.
+/// Looks after the cluster of a Shoot, if it has one.
+async fn care(server: &Server, shoot: &Value) {
+    let Some(id) = shoot["status"]["technicalID"].as_str() else { return };
+    let Some(cluster) = server.cluster(id) else { return };
+    let (group, kind) = ("apiextensions.k8s.io", "customresourcedefinitions");
+    if cluster.get(group, kind, "", "openidconnects.authentication.gardener.cloud").is_none() {
+        // Two looks may meet; the second finds it there.
+        let _ = cluster.create(definition()).await;
+    }
+}
+
+/// Looks after every cluster there is, for as long as it is polled. Its Shoot changes often while it is made.
 pub(crate) async fn play(server: Server, garden_cluster: slipway_sim::kube::cluster::Cluster) {
-    loop {
-        for shoot in garden_cluster.list("core.gardener.cloud", "shoots", "") {
-            let Some(id) = shoot["status"]["technicalID"].as_str() else { continue };
-            let Some(cluster) = server.cluster(id) else { continue };
-            if cluster
-                .get(
-                    "apiextensions.k8s.io",
-                    "customresourcedefinitions",
-                    "",
-                    "openidconnects.authentication.gardener.cloud",
-                )
-                .is_none()
-            {
-                // Two looks may meet; the second finds it there.
-                let _ = cluster.create(definition()).await;
+    let mut watch = garden_cluster.watch("core.gardener.cloud", "shoots", None).expect("Shoots");
+    while let Some(event) = watch.next().await {
+        match event {
+            Ok(event) => care(&server, &event.object.value()).await,
+            // Too slow: look at all of them.
+            Err(_) => {
+                for shoot in garden_cluster.list("core.gardener.cloud", "shoots", "") {
+                    care(&server, &shoot).await;
+                }
             }
         }
-        clock::sleep(Duration::from_millis(5)).await;
     }
 }
 

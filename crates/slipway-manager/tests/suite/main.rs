@@ -17,4 +17,6 @@ mod life;
 mod list_ownership;
 mod refusals;
 mod rendered_shoots;
+mod sweep;
+mod walk;
 mod world;

@@ -90,7 +90,7 @@ impl Clock for GardenTime {
 
 /// Seeded chance.
 #[derive(Default)]
-pub(crate) struct Seeded(AtomicU64);
+pub(crate) struct Seeded(pub(crate) AtomicU64);
 
 impl Random for Seeded {
     fn next_u64(&self) -> u64 {
