@@ -129,11 +129,14 @@ fn people_can_force_and_suspend_and_suspending_wins() {
     assert_eq!(apply(&seen), Apply::Foreign("older".to_owned()), "who was there first has the name");
 }
 
+/// A name, type and state of the last operation, and how far that is.
+type Row = (&'static str, Option<(&'static str, &'static str)>, Verdict);
+
 #[test]
 fn how_far_gardener_is() {
     let hash = (annotations::INPUT_HASH, HASH);
     let working = |creating| Verdict::InProgress { creating };
-    let rows: &[(&str, Option<(&str, &str)>, Verdict)] = &[
+    let rows: &[Row] = &[
         ("not picked up", None, working(true)),
         ("pending", Some(("Create", "Pending")), working(true)),
         ("processing", Some(("Reconcile", "Processing")), working(false)),

@@ -8,6 +8,8 @@
 //! dies leaves its Shoot to the next one, which begins from what is stored; a Shoot of the same name is
 //! another one, and what a worker brings back of the first is not put into the second.
 
+mod lookups;
+
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque},
@@ -27,7 +29,7 @@ use super::{
     execute,
     faults::{self, Faults},
     life::{Env, Kept, Life, Settings},
-    port::{BINDINGS, Change, Glimpse, OWN_PROFILES, PROFILES, PROJECTS, Port, SECRETS, SEEDS, SHOOTS, version_of},
+    port::{Change, Glimpse, Port, SEEDS, SHOOTS, version_of},
 };
 use crate::{
     garden::{
@@ -35,10 +37,8 @@ use crate::{
         clock::Clock,
         endpoints::Endpoints,
         journal::Journal,
-        profile::Profile,
-        scheduler::{self, Usage},
-        shoot::profile_name,
-        value::{at, has, is_deleting, name, namespace, text},
+        scheduler::Usage,
+        value::{has, is_deleting, text},
     },
     kube::status::Status,
 };
@@ -417,15 +417,18 @@ async fn round<P: Port>(
     let unscheduled = !has(&shoot, "spec.seedName");
     let seeds = if unscheduled { shared.port.consult(SEEDS).await? } else { Arc::default() };
     let idle = !life.is_running();
-    let profile = if unscheduled || idle { profile(&shared.port, &shoot).await? } else { None };
-    let project = project(&shared.port, &shoot).await?;
-    let credentials =
-        if life.checks_credentials() && !is_deleting(&shoot) { credentials(&shared.port, &shoot).await? } else { None };
+    let profile = if unscheduled || idle { lookups::profile(&shared.port, &shoot).await? } else { None };
+    let project = lookups::project(&shared.port, &shoot).await?;
+    let credentials = if life.checks_credentials() && !is_deleting(&shoot) {
+        lookups::credentials(&shared.port, &shoot).await?
+    } else {
+        None
+    };
     if life.is_running() && !id.is_empty() && kept.port == 0 {
         kept.port = shared.endpoints.port(id, 0).map_err(Status::internal)?;
     }
     let address = format!("https://127.0.0.1:{}", kept.port);
-    let stopped = if idle && !unscheduled { is_stopped(shared, &shoot).await? } else { false };
+    let stopped = if idle && !unscheduled { lookups::is_stopped(shared, &shoot).await? } else { false };
     let env = Env {
         now,
         chance: shared.chance,
@@ -444,70 +447,6 @@ async fn round<P: Port>(
         execute::execute(shared, &shoot, kept, write).await?;
     }
     Ok(!writes.is_empty())
-}
-
-/// The Seed has reconciliations switched off: nothing begins there.
-async fn is_stopped<P: Port>(shared: &Shared<P>, shoot: &Value) -> Result<bool, Status> {
-    let (seeds, on) = (shared.port.consult(SEEDS).await?, text(shoot, "spec.seedName"));
-    Ok(seeds.iter().any(|seed| name(seed) == on && scheduler::is_stopped(seed)))
-}
-
-async fn profile<P: Port>(port: &P, shoot: &Value) -> Result<Option<Profile>, Status> {
-    let called = profile_name(shoot);
-    if text(shoot, "spec.cloudProfile.kind") == "NamespacedCloudProfile" {
-        let found = port.get(OWN_PROFILES, namespace(shoot), called).await?;
-        return Ok(found.map(|found| Profile {
-            root: text(&found, "spec.parent.name").to_owned(),
-            spec: at(&found, "status.cloudProfileSpec").clone(),
-        }));
-    }
-    let profiles = port.consult(PROFILES).await?;
-    Ok(profiles
-        .iter()
-        .find(|one| name(one) == called)
-        .map(|found| Profile { root: called.to_owned(), spec: found["spec"].clone() }))
-}
-
-async fn project<P: Port>(port: &P, shoot: &Value) -> Result<String, Status> {
-    let id = text(shoot, "status.technicalID");
-    // `shoot--<project>--<name>`, once it is known.
-    if let Some(project) = id.strip_prefix("shoot--").and_then(|rest| rest.split("--").next()) {
-        return Ok(project.to_owned());
-    }
-    let projects = port.consult(PROJECTS).await?;
-    let found = projects.iter().find(|one| text(one, "spec.namespace") == namespace(shoot));
-    Ok(found.map_or_else(|| namespace(shoot).trim_start_matches("garden-").to_owned(), |one| name(one).to_owned()))
-}
-
-/// Keys without which a cloud knows nobody.
-const KEYS: [(&str, &[&str]); 5] = [
-    ("aws", &["accessKeyID", "secretAccessKey"]),
-    ("azure", &["clientID", "clientSecret", "subscriptionID", "tenantID"]),
-    ("gcp", &["serviceaccount.json"]),
-    ("openstack", &["domainName", "tenantName"]),
-    ("alicloud", &["accessKeyID", "accessKeySecret"]),
-];
-
-/// Why the credentials do not work, if they do not (F13).
-async fn credentials<P: Port>(port: &P, shoot: &Value) -> Result<Option<String>, Status> {
-    let binding = text(shoot, "spec.credentialsBindingName");
-    if binding.is_empty() {
-        return Ok(None);
-    }
-    let Some(binding) = port.get(BINDINGS, namespace(shoot), binding).await? else {
-        return Ok(Some("the credentials binding is gone".to_owned()));
-    };
-    if text(&binding, "credentialsRef.kind") != "Secret" {
-        return Ok(None);
-    }
-    let (place, called) = (text(&binding, "credentialsRef.namespace"), text(&binding, "credentialsRef.name"));
-    let secret = port.get(SECRETS, place, called).await?.unwrap_or_default();
-    let wanted = KEYS
-        .iter()
-        .find(|(provider, _)| *provider == text(shoot, "spec.provider.type"))
-        .map_or(&[][..], |(_, keys)| keys);
-    let missing = wanted.iter().find(|key| at(&secret, "data").get(**key).is_none());
-    Ok(missing.map(|key| format!("the provider does not know us: {key} is missing in the credentials")))
 }
 
 #[cfg(test)]
