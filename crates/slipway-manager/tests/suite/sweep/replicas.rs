@@ -71,7 +71,8 @@ async fn count_births(mut watch: slipway_sim::kube::cluster::Watch, born: Born) 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_managers_killed_at_random_make_a_hundred_clusters_once_each() {
     let took = Paced::new(1.0);
-    let world = World::without_manager(With { pace: Pace::Scale(400.0), ..With::default() }).await;
+    // Slowly: sixty clusters that are made at once tell of it all the time.
+    let world = World::without_manager(With { pace: Pace::Scale(60.0), ..With::default() }).await;
     let born = Born::default();
     let watch = world.garden.cluster().watch(CORE, "shoots", None).expect("a watch");
     let births = tokio::spawn(count_births(watch, born.clone()));
