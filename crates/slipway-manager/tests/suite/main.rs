@@ -17,6 +17,4 @@ mod life;
 mod list_ownership;
 mod refusals;
 mod rendered_shoots;
-mod sweep;
-mod walk;
 mod world;
