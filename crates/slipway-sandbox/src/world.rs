@@ -16,7 +16,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use slipway_server::{ConfigError, News, Server, Settings, Sources, StartError, Status, config, manager::RoleError};
+use slipway_server::{
+    ConfigError, News, Server, Settings, Sources, StartError, Status, config,
+    manager::{ManagerRole, RoleError},
+};
 use slipway_sim::{Listening, Systems};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
@@ -79,7 +82,7 @@ impl UpError {
 /// The running landscape.
 pub struct World {
     server: Server,
-    managed: landscape::Managed,
+    manager: ManagerRole,
     clusters: Clusters,
     folder: Folder,
     systems: Systems,
@@ -127,8 +130,8 @@ impl Plan {
         let Self { settings, clusters, folder, systems, listening } = self;
         let server = Server::start(settings).await?;
         tokio::spawn(pass_on(systems.hello.reads(), server.news()));
-        let managed = landscape::Managed::start(folder.path(), &clusters).await?;
-        Ok(World { server, managed, clusters, folder, systems, listening })
+        let manager = landscape::manage(folder.path(), &clusters).await?;
+        Ok(World { server, manager, clusters, folder, systems, listening })
     }
 }
 
@@ -173,7 +176,7 @@ impl World {
 
     /// How the infrastructure manager is.
     pub fn manager(&self) -> slipway_server::manager::Probe {
-        self.managed.role.probe()
+        self.manager.probe()
     }
 
     /// The clusters.
@@ -190,6 +193,6 @@ impl World {
     pub async fn stop(self) {
         self.server.stop().await;
         // Dropped, not said goodbye to: it holds no Lease here, and nothing of it is lost.
-        drop(self.managed);
+        drop(self.manager);
     }
 }

@@ -8,7 +8,6 @@ mod changes;
 mod definitions;
 mod deletions;
 mod deployment;
-mod extension;
 mod gardens;
 mod kubeconfigs;
 mod landscapes;
