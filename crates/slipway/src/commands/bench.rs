@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use slipway_sandbox::bench::{
-    engine::{self, Options},
+    engine::{self, Kind, Options},
     garden, kube, render,
 };
 
@@ -54,13 +54,22 @@ pub(super) struct Render {
 /// temporary folder.
 #[derive(Args)]
 pub(super) struct Engine {
+    /// The databases to measure
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_values = ["postgres", "sqlite"])]
+    database: Vec<Kind>,
+    /// Operations in flight, line by line
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 16, 64])]
+    in_flight: Vec<usize>,
     /// How long each bare loop runs, in seconds
-    #[arg(long, value_name = "S", default_value_t = 4.0)]
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
     seconds: f64,
-    /// Operations that wait
+    /// How often the bare loops and the engine take turns; figures are medians
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    rounds: usize,
+    /// Operations that wait; 0 leaves this part out
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     waiting: usize,
-    /// Operations in progress when a process is killed
+    /// Operations in progress when a process is killed; 0 leaves this part out
     #[arg(long, value_name = "N", default_value_t = 100)]
     takeover: usize,
 }
@@ -117,13 +126,14 @@ impl Bench {
 
 impl Engine {
     async fn run(self) -> Result<(), Failure> {
-        if !(self.seconds > 0.0 && self.seconds <= 600.0) || self.takeover < 2 {
+        let Self { database: databases, in_flight, seconds, rounds, waiting, takeover } = self;
+        if !(seconds > 0.0 && seconds <= 600.0) || takeover == 1 || rounds < 1 || in_flight.contains(&0) {
             return Err(Failure::usage(anyhow::anyhow!(
-                "--seconds must be above 0 and at most 600, --takeover at least 2"
+                "--seconds must be above 0 and at most 600, --rounds and --in-flight at least 1, --takeover 0 or at least 2"
             )));
         }
         let program = std::env::current_exe().map_err(Failure::failed)?;
-        let options = Options { seconds: self.seconds, waiting: self.waiting, takeover: self.takeover };
+        let options = Options { databases, in_flight, seconds, rounds, waiting, takeover };
         let report = engine::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
         println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
         Ok(())
