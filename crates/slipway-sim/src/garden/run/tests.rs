@@ -350,6 +350,33 @@ fn history(watch: &mut crate::kube::cluster::Watch) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn credentials_in_use_stay_until_the_last_shoot_is_gone() {
+    let garden = Garden::start(Options::default()).await.expect("garden");
+    let cluster = garden.cluster().clone();
+    for called in ["one", "two"] {
+        let mut wanted = shoot(called);
+        crate::garden::value::annotate(&mut wanted, crate::garden::shoot::CONFIRM_DELETION, "true");
+        Cluster::create(&cluster, wanted).await.expect("created");
+    }
+    for called in ["one", "two"] {
+        until(&cluster, called, succeeded).await;
+    }
+    let binding = || cluster.get("security.gardener.cloud", "credentialsbindings", "garden-dev", "aws");
+    let secret = || cluster.get("", "secrets", "garden-dev", "aws-credentials");
+    assert_eq!(binding().expect("binding")["metadata"]["finalizers"], json!(["gardener"]));
+    assert_eq!(secret().expect("secret")["metadata"]["finalizers"], json!(["gardener.cloud/gardener"]));
+    Port::delete(&cluster, port::BINDINGS, "garden-dev", "aws").await.expect("deleted");
+    Port::delete(&cluster, port::SECRETS, "garden-dev", "aws-credentials").await.expect("deleted");
+    Port::delete(&cluster, SHOOTS, "garden-dev", "one").await.expect("deleted");
+    until(&cluster, "one", Value::is_null).await;
+    assert!(binding().is_some_and(|one| has(&one, "metadata.deletionTimestamp")), "it waits for the other Shoot");
+    assert!(secret().is_some());
+    Port::delete(&cluster, SHOOTS, "garden-dev", "two").await.expect("deleted");
+    until(&cluster, "two", Value::is_null).await;
+    wait_for(async || binding().is_none() && secret().is_none()).await;
+}
+
+#[tokio::test]
 async fn a_journal_that_is_played_again_gives_the_same_histories() {
     let start: Option<Timestamp> = "2026-03-01T06:00:00Z".parse().ok();
     let options = || Options { seed: 7, start, pace: Pace::Manual, ..Options::default() };
