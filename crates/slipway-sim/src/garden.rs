@@ -16,6 +16,7 @@
 //! | [`scenario`] | what happens from outside, and when |
 //! | [`landscape`] | what there is at the beginning |
 //! | [`control`], [`journal`], [`recording`], [`clock`] | what can be told and asked while it runs, and played again |
+//! | [`state`] | everything it is, taken out and put in |
 
 pub mod admit;
 pub mod certificates;
@@ -44,6 +45,7 @@ pub mod scenario;
 pub mod scheduler;
 pub mod schema;
 pub mod shoot;
+pub mod state;
 pub mod value;
 pub mod version;
 pub mod window;

@@ -163,7 +163,7 @@ impl Endpoints {
     }
 
     /// Making a cluster cannot be moved between threads, and workers are; so it has a thread to itself.
-    async fn add_cluster(&self, technical_id: &str) -> Result<(), String> {
+    pub(super) async fn add_cluster(&self, technical_id: &str) -> Result<(), String> {
         if self.server.cluster(technical_id).is_some() {
             return Ok(());
         }

@@ -14,6 +14,7 @@ use kube::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::protection::{Binding, binding_of};
 use crate::{
     garden::{
         problems::CORE,
@@ -54,6 +55,8 @@ pub const EVENTS: Resource = Resource("", "v1", "Event", "events");
 /// Bindings.
 pub const BINDINGS: Resource =
     Resource("security.gardener.cloud", "v1alpha1", "CredentialsBinding", "credentialsbindings");
+/// Their predecessors.
+pub const SECRET_BINDINGS: Resource = Resource(CORE, "v1beta1", "SecretBinding", "secretbindings");
 
 /// As much of a Shoot as its change must tell; whoever works on it reads it anew.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,6 +67,8 @@ pub struct Glimpse {
     pub uid: String,
     /// The Seed it is on, or empty.
     pub seed: String,
+    /// The binding it uses.
+    pub binding: Option<Binding>,
     /// Its resource version; 0 where that is no number.
     pub version: u64,
 }
@@ -80,6 +85,8 @@ struct Sketch {
 #[serde(rename_all = "camelCase", default)]
 struct SketchOfSpec {
     seed_name: String,
+    credentials_binding_name: String,
+    secret_binding_name: String,
 }
 
 impl Glimpse {
@@ -89,17 +96,23 @@ impl Glimpse {
             key: (namespace(shoot).to_owned(), name(shoot).to_owned()),
             uid: text(shoot, "metadata.uid").to_owned(),
             seed: text(shoot, "spec.seedName").to_owned(),
+            binding: binding_of(
+                namespace(shoot),
+                text(shoot, "spec.credentialsBindingName"),
+                text(shoot, "spec.secretBindingName"),
+            ),
             version: version_of(shoot),
         }
     }
 
     fn of_stored(called: &Name, stored: &Stored) -> Self {
         let sketch: Result<Sketch, _> = serde_json::from_slice(stored.text().0);
-        let seed = sketch.map(|shoot| shoot.spec.seed_name).unwrap_or_default();
+        let spec = sketch.map(|shoot| shoot.spec).unwrap_or_default();
         Self {
             key: (called.namespace.to_string(), called.name.to_string()),
             uid: stored.facts().uid.to_string(),
-            seed,
+            seed: spec.seed_name,
+            binding: binding_of(&called.namespace, &spec.credentials_binding_name, &spec.secret_binding_name),
             version: stored.version,
         }
     }

@@ -30,6 +30,7 @@ use super::{
     faults::{self, Faults},
     life::{Env, Kept, Life, Settings},
     port::{Change, Glimpse, Port, SEEDS, SHOOTS, version_of},
+    protection::{Binding, Users, let_go},
 };
 use crate::{
     garden::{
@@ -68,6 +69,8 @@ pub struct Shared<P> {
     pub endpoints: Endpoints,
     /// Client CAs have RSA keys: a real Gardener API server signs with no other.
     pub rsa: bool,
+    /// Who uses which binding.
+    pub users: Users,
     /// What happened.
     pub journal: Journal,
     /// Rung when everything must be looked at again: faults changed.
@@ -86,6 +89,7 @@ struct Tracked {
     told: u64,
     wakes: Option<Timestamp>,
     seed: String,
+    binding: Option<Binding>,
     holds_room: bool,
     /// Which Shoot of this name.
     uid: String,
@@ -199,7 +203,7 @@ impl<P: Port> Loop<P> {
     }
 
     fn seen(&mut self, shoot: &Glimpse) {
-        let Glimpse { key, uid, seed, version } = shoot;
+        let Glimpse { key, uid, seed, binding, version } = shoot;
         if self.shoots.get(key).is_some_and(|tracked| tracked.uid != *uid) {
             self.gone(key);
         }
@@ -208,6 +212,11 @@ impl<P: Port> Loop<P> {
             uid: uid.clone(),
             ..Tracked::default()
         });
+        if tracked.binding != *binding {
+            let left = self.shared.users.moved(uid, tracked.binding.as_ref(), binding.as_ref());
+            tracked.binding.clone_from(binding);
+            let_go(&self.shared.port, left);
+        }
         if tracked.seed != *seed {
             self.shared.usage.moved(&tracked.seed, seed);
             seed.clone_into(&mut tracked.seed);
@@ -228,6 +237,7 @@ impl<P: Port> Loop<P> {
     fn gone(&mut self, key: &Key) {
         if let Some(tracked) = self.shoots.remove(key) {
             self.shared.usage.moved(&tracked.seed, "");
+            let_go(&self.shared.port, self.shared.users.moved(&tracked.uid, tracked.binding.as_ref(), None));
             if tracked.holds_room {
                 self.release(&tracked.seed);
             }

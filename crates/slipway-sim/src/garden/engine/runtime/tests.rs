@@ -141,6 +141,7 @@ impl Play {
             faults: Faults::default(),
             usage,
             endpoints,
+            users: Users::default(),
             rsa: false,
             journal: Journal::default(),
             bell: Arc::default(),
