@@ -3,4 +3,5 @@
 
 pub mod engine;
 pub mod kube;
+pub mod manager;
 pub mod measure;

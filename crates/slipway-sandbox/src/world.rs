@@ -22,6 +22,8 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use folder::Folder;
 
+pub(crate) use landscape::{configuration, logins};
+
 pub use clusters::{CONTROL_PLANE, Clusters, ClustersError, GARDEN, Open};
 pub use folder::FolderError;
 pub use slipway_sim::garden::Pace;

@@ -113,7 +113,7 @@ async fn ensure(cluster: &Cluster, object: Value) -> Result<(), UpError> {
 }
 
 /// The converter configuration in the data folder; made if it is not there.
-fn configuration(folder: &Path) -> Result<PathBuf, UpError> {
+pub(crate) fn configuration(folder: &Path) -> Result<PathBuf, UpError> {
     let folder = folder.join("manager");
     let unusable = |path: &Path| {
         let path = path.to_owned();
@@ -133,9 +133,9 @@ fn configuration(folder: &Path) -> Result<PathBuf, UpError> {
     Ok(config)
 }
 
-/// Brings the kind of logins into every cluster, as their extension does.
-async fn bring_logins(server: Server, garden: Cluster) {
-    let definition = json!({
+/// The kind that the extension for logins brings along.
+pub(crate) fn logins() -> Value {
+    json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": LOGINS},
         "spec": {
             "group": "authentication.gardener.cloud", "scope": "Cluster",
@@ -144,7 +144,12 @@ async fn bring_logins(server: Server, garden: Cluster) {
                 "type": "object", "properties": {"spec": {"type": "object", "required": ["clientID", "issuerURL"],
                     "x-kubernetes-preserve-unknown-fields": true}}}}}],
         },
-    });
+    })
+}
+
+/// Brings the kind of logins into every cluster, as their extension does.
+async fn bring_logins(server: Server, garden: Cluster) {
+    let definition = logins();
     let Ok(mut changes) = garden.watch("core.gardener.cloud", "shoots", None) else { return };
     loop {
         for shoot in garden.list("core.gardener.cloud", "shoots", "") {
