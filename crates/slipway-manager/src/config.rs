@@ -6,7 +6,7 @@
 //! one. Unknown members are kept out and reported, so that a newer file does not stop an older build.
 
 mod audit;
-mod members;
+pub(crate) mod members;
 mod windows;
 
 use std::collections::BTreeMap;

@@ -3,6 +3,7 @@
 //! Rendering and deciding are pure; acting is thin. Nothing is kept in the process that cannot be
 //! read again from Kubernetes.
 
+mod acl;
 pub mod blueprints;
 pub mod config;
 pub mod controller;
@@ -17,6 +18,7 @@ pub mod observe;
 pub mod outcome;
 mod ownership;
 pub mod pass;
+pub mod plan;
 pub mod render;
 pub mod runtime;
 pub mod seeds;

@@ -24,11 +24,12 @@ use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    acl,
     blueprints::{Blueprints, Files},
     controller::{news, queue::Queue, work},
     metrics::{Metrics, Now},
     settings::Settings,
-    shared::{Caches, Shared},
+    shared::{Caches, Shared, Wanted},
     skr::Clients,
 };
 
@@ -103,6 +104,7 @@ impl Manager {
             garden_time: parts.garden_time.clone(),
             random: parts.random.clone(),
             caches: Caches::default(),
+            wanted: Wanted::default(),
             memories: crate::memory::Memories::default(),
             blueprints: Blueprints::new(parts.files),
             skr: Clients::new(calls, counters.clone(), settings.dry_run),
@@ -189,7 +191,8 @@ impl Probe {
     }
 }
 
-fn reload(shared: &Arc<Shared>, files: Files) {
+/// Other files from now on; those whose Shoot they concern are looked at, at a rate.
+pub(crate) fn reload(shared: &Shared, files: Files) {
     shared.blueprints.swap(files);
     shared.metrics.reloaded();
     let rate = shared.settings.rollout_per_second.max(0.01);
@@ -288,7 +291,10 @@ async fn begin(shared: Arc<Shared>, stop: CancellationToken) {
     tokio::select! {
         biased;
         () = stop.cancelled() => return,
-        () = shared.caches.until_synced() => {}
+        () = async {
+            shared.caches.until_synced().await;
+            acl::read(&shared).await;
+        } => {}
     }
     work::wake_all(&shared);
     futures::join!(

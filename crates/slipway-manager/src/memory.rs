@@ -19,8 +19,10 @@ pub struct Memory {
     pub status: Option<RuntimeStatus>,
     /// The highest generation acknowledged.
     pub acknowledged: i64,
-    /// Failed tries in a row.
+    /// Failed tries in a row at one place, and the place: who gets further starts with short pauses again.
     pub attempts: u32,
+    /// See above.
+    pub failed_at: &'static str,
     /// Since when the garden answers 403.
     pub forbidden_since: Option<Duration>,
     /// Since when the Shoot is `Failed` with this input, and when another attempt was last asked for.

@@ -27,6 +27,14 @@ impl Said {
     }
 }
 
+/// The reason when trying has ended: the catalogue has other words for it than for trying.
+pub fn given_up(reason: Reason) -> Reason {
+    match reason {
+        Reason::Initialised | Reason::Pending | Reason::Processing => Reason::ProcessingErr,
+        other => other,
+    }
+}
+
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
@@ -69,7 +77,7 @@ impl Outcome {
             access::Class::Throttled | access::Class::Transient => {
                 Self::Retry { error, said: Said::new(of, trying, reason, message) }
             }
-            access::Class::Permanent => Self::Fail { said: Said::new(of, Status::False, reason, message) },
+            access::Class::Permanent => Self::Fail { said: Said::new(of, Status::False, given_up(reason), message) },
         }
     }
 

@@ -19,9 +19,10 @@ use crate::{
     events,
     memory::{Cell, Memory},
     observe::Observation,
-    outcome::Outcome,
+    outcome::{Outcome, given_up},
     settings::FIELD_MANAGER,
     shared::Shared,
+    skr::Prepared,
     status::{self, Report},
 };
 
@@ -44,6 +45,8 @@ pub struct Pass {
     pub cell: Arc<Cell>,
     /// The client of the cluster, once it was asked for.
     pub skr: Option<Access>,
+    /// What came of preparing the cluster, once it was tried.
+    pub prepared: Option<Prepared>,
 }
 
 impl Pass {
@@ -70,20 +73,21 @@ async fn pass(shared: &Arc<Shared>, seen: Observation) -> Option<Duration> {
         && let Err(error) = acknowledge::acknowledge(shared, &seen.runtime).await
     {
         tracing::warn!(%error, "the new generation could not be acknowledged");
-        return Some(pause(shared, &name, &error));
+        return Some(pause(shared, &name, "acknowledge", &error));
     }
     let plan = decide::plan(&seen);
     let apply = decide::apply(&seen);
     let cell = shared.memories.of(&name);
-    let mut pass = Pass { shared: shared.clone(), seen, apply, report: Report::default(), cell, skr: None };
-    let outcome = act(&mut pass, &plan).await;
-    let next = report(&mut pass, &plan, outcome.clone()).await;
+    let mut pass =
+        Pass { shared: shared.clone(), seen, apply, report: Report::default(), cell, skr: None, prepared: None };
+    let (outcome, place) = act(&mut pass, &plan).await;
+    let next = report(&mut pass, &plan, outcome.clone(), place).await;
     let took = shared.clock.monotonic().saturating_sub(began);
     shared.metrics.reconciled("runtime", outcome.as_str(), took);
     next
 }
 
-async fn act(pass: &mut Pass, plan: &Plan) -> Outcome {
+async fn act(pass: &mut Pass, plan: &Plan) -> (Outcome, &'static str) {
     for row in &plan.steps {
         let began = pass.shared.clock.monotonic();
         let outcome = row.step.run(pass).await;
@@ -97,14 +101,14 @@ async fn act(pass: &mut Pass, plan: &Plan) -> Outcome {
             Outcome::Halt => tracing::info!(step = row.name, "over"),
         }
         if outcome != Outcome::Done {
-            return outcome;
+            return (outcome, row.name);
         }
     }
-    Outcome::Done
+    (Outcome::Done, "")
 }
 
 /// Writes down what came of it, once, and says when to look again.
-async fn report(pass: &mut Pass, plan: &Plan, outcome: Outcome) -> Option<Duration> {
+async fn report(pass: &mut Pass, plan: &Plan, outcome: Outcome, place: &'static str) -> Option<Duration> {
     let shared = pass.shared.clone();
     let (resync, name) = (shared.settings.resync, pass.seen.name().to_owned());
     let outcome = believe_forbidden(pass, outcome);
@@ -122,7 +126,7 @@ async fn report(pass: &mut Pass, plan: &Plan, outcome: Outcome) -> Option<Durati
         Outcome::Retry { error, said } => {
             pass.report.state = Some(plan.meanwhile);
             pass.report.say(said);
-            pause(&shared, &name, &error)
+            pause(&shared, &name, place, &error)
         }
         Outcome::Fail { said } => {
             pass.remember(|memory| memory.attempts = 0);
@@ -138,7 +142,7 @@ async fn report(pass: &mut Pass, plan: &Plan, outcome: Outcome) -> Option<Durati
         Err(error) if error.is_not_found() => None,
         Err(error) => {
             tracing::warn!(%error, "the status could not be written");
-            Some(pause(&shared, &name, &error))
+            Some(pause(&shared, &name, "report", &error))
         }
     }
 }
@@ -153,10 +157,7 @@ fn believe_forbidden(pass: &mut Pass, outcome: Outcome) -> Outcome {
             if now.saturating_sub(since) < FORBIDDEN_MAX {
                 return Outcome::Retry { error, said };
             }
-            let reason = match said.reason {
-                slipway_kube::conditions::Reason::Processing => slipway_kube::conditions::Reason::ProcessingErr,
-                reason => reason,
-            };
+            let reason = given_up(said.reason);
             let status = slipway_kube::conditions::Status::False;
             Outcome::Fail { said: crate::outcome::Said { status, reason, ..said } }
         }
@@ -201,11 +202,12 @@ async fn write(pass: &mut Pass) -> Result<(), access::Error> {
 }
 
 /// How long until the next try, by the class of the failure.
-fn pause(shared: &Shared, name: &str, error: &access::Error) -> Duration {
+fn pause(shared: &Shared, name: &str, place: &'static str, error: &access::Error) -> Duration {
     let cell = shared.memories.of(name);
     let attempts = {
         let mut memory = cell.lock();
-        memory.attempts = memory.attempts.saturating_add(1);
+        memory.attempts = if memory.failed_at == place { memory.attempts.saturating_add(1) } else { 1 };
+        memory.failed_at = place;
         memory.attempts
     };
     let doubled = |first: Duration| (first * 2_u32.saturating_pow(attempts.min(10) - 1)).min(PAUSE_MAX);

@@ -319,4 +319,10 @@ fn run(transformer: &Transformer, context: &Context<'_>, draft: &mut Draft) -> R
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod trial;
+#[cfg(test)]
+mod walks;

@@ -1,6 +1,9 @@
 //! What all passes share: the ways to the clusters, what is known of them, and time.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use slipway_kube::{
     GardenerCluster, Runtime, Shoot,
@@ -29,6 +32,8 @@ pub struct Shared {
     pub random: Arc<dyn Random>,
     /// What is known without asking.
     pub caches: Caches,
+    /// Which Runtimes want which Shoot.
+    pub wanted: Wanted,
     /// What is remembered of Runtimes.
     pub memories: Memories,
     /// What Shoots are rendered from.
@@ -45,6 +50,37 @@ pub struct Shared {
     pub runtimes: Queue,
     /// GardenerClusters to be looked at.
     pub kubeconfigs: Queue,
+}
+
+/// Which Runtimes want the Shoot of which name. More than one is a mistake, and must be seen as one.
+#[derive(Debug, Default)]
+pub struct Wanted(Mutex<HashMap<String, BTreeSet<String>>>);
+
+impl Wanted {
+    /// A Runtime wants this Shoot now, or none any more.
+    pub fn note(&self, runtime: &str, before: Option<&str>, now: Option<&str>) {
+        if before == now {
+            return;
+        }
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = before
+            && let Some(names) = all.get_mut(before)
+        {
+            names.remove(runtime);
+            if names.is_empty() {
+                all.remove(before);
+            }
+        }
+        if let Some(now) = now {
+            all.entry(now.to_owned()).or_default().insert(runtime.to_owned());
+        }
+    }
+
+    /// Those who want this Shoot.
+    pub fn by(&self, shoot: &str) -> Vec<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(shoot).map(|names| names.iter().cloned().collect()).unwrap_or_default()
+    }
 }
 
 /// What is known without asking.

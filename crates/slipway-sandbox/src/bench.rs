@@ -5,3 +5,4 @@ pub mod engine;
 pub mod kube;
 pub mod manager;
 pub mod measure;
+pub mod render;

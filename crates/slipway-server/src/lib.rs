@@ -10,6 +10,7 @@ pub mod log;
 pub mod manager;
 mod metrics;
 mod server;
+pub mod shoots;
 mod signals;
 
 pub use config::{ConfigError, Settings, Sources};

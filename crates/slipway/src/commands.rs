@@ -4,6 +4,8 @@ mod bench;
 mod config;
 mod manager_flags;
 mod operations;
+mod plan;
+mod render;
 mod serve;
 mod sim;
 mod up;
@@ -23,8 +25,10 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Up(up::Up),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     Operations(operations::Operations),
+    Render(render::Render),
+    Plan(plan::Plan),
     #[command(subcommand)]
     Config(config::Config),
     #[command(subcommand)]
@@ -39,6 +43,8 @@ impl Cli {
             Command::Up(up) => on_runtime(up.run()),
             Command::Serve(serve) => on_runtime(serve.run()),
             Command::Operations(operations) => on_runtime(operations.run()),
+            Command::Render(render) => render.run(),
+            Command::Plan(plan) => on_runtime(plan.run()),
             Command::Config(config) => config.run(),
             Command::Sim(sim) => sim.run(),
             Command::Bench(bench) => on_runtime(bench.run()),

@@ -32,14 +32,17 @@ struct Member {
     path: &'static str,
     kind: Kind,
     is_required: bool,
+    /// For the page.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the page is made by a test"))]
+    meaning: &'static str,
 }
 
-const fn required(path: &'static str, kind: Kind) -> Member {
-    Member { path, kind, is_required: true }
+const fn required(path: &'static str, kind: Kind, meaning: &'static str) -> Member {
+    Member { path, kind, is_required: true, meaning }
 }
 
-const fn optional(path: &'static str, kind: Kind) -> Member {
-    Member { path, kind, is_required: false }
+const fn optional(path: &'static str, kind: Kind, meaning: &'static str) -> Member {
+    Member { path, kind, is_required: false, meaning }
 }
 
 /// As a switch was spelled until 2025.
@@ -48,50 +51,118 @@ const OLD_SPELLING: &str = "converter.kubernetes.enableMachineImageVersionVersio
 const NEW_SPELLING: &str = "converter.kubernetes.enableMachineImageVersionAutoUpdate";
 
 static MEMBERS: &[Member] = &[
-    required("cluster.defaultSharedIASTenant.clientID", Kind::Text),
-    required("cluster.defaultSharedIASTenant.groupsClaim", Kind::Text),
-    required("cluster.defaultSharedIASTenant.issuerURL", Kind::Url),
-    required("cluster.defaultSharedIASTenant.signingAlgs", Kind::Texts),
-    required("cluster.defaultSharedIASTenant.usernameClaim", Kind::Text),
-    required("cluster.defaultSharedIASTenant.usernamePrefix", Kind::Text),
-    required("converter.kubernetes.defaultVersion", Kind::Text),
-    optional("converter.kubernetes.enableKubernetesVersionAutoUpdate", Kind::Flag),
-    optional(NEW_SPELLING, Kind::Flag),
-    optional(OLD_SPELLING, Kind::Flag),
-    required("converter.kubernetes.defaultOperatorOidc.clientID", Kind::Text),
-    required("converter.kubernetes.defaultOperatorOidc.groupsClaim", Kind::Text),
-    required("converter.kubernetes.defaultOperatorOidc.issuerURL", Kind::Url),
-    required("converter.kubernetes.defaultOperatorOidc.signingAlgs", Kind::Texts),
-    required("converter.kubernetes.defaultOperatorOidc.usernameClaim", Kind::Text),
-    required("converter.kubernetes.defaultOperatorOidc.usernamePrefix", Kind::Text),
-    optional("converter.kubernetes.dashPrefixIsNone", Kind::Flag),
-    optional("converter.kubernetes.kubeApiServer.acl.configMapName", Kind::Text),
-    optional("converter.kubernetes.kubeApiServer.maxTokenExpiration", Kind::Duration),
-    optional("converter.kubernetes.kubeApiServer.runtimeConfig", Kind::Flags),
-    optional("converter.kubernetes.kubeApiServer.featureGates", Kind::Flags),
-    optional("converter.kubernetes.kubelet.featureGates", Kind::Flags),
-    optional("converter.dns.secretName", Kind::Text),
-    optional("converter.dns.domainPrefix", Kind::Text),
-    optional("converter.dns.providerType", Kind::Text),
-    optional("converter.provider.aws.enableIMDSv2", Kind::Flag),
-    optional("converter.provider.worker.defaultMaxEvictRetries", Kind::NumberText),
-    optional("converter.provider.worker.defaultMachineDrainTimeout", Kind::Duration),
-    optional("converter.provider.gdch.cloudProfileName", Kind::Text),
-    optional("converter.provider.gdch.parentReferenceName", Kind::Text),
-    optional("converter.provider.gdch.parentReferenceNamespace", Kind::Text),
-    optional("converter.provider.gdch.parentReferenceType", Kind::Text),
-    optional("converter.provider.cloudProfiles", Kind::TextMap),
-    required("converter.machineImage.defaultName", Kind::Text),
-    required("converter.machineImage.defaultVersion", Kind::Text),
-    required("converter.gardener.projectName", Kind::Text),
-    optional("converter.gardener.enableCredentialBinding", Kind::Flag),
-    optional("converter.gardener.fieldManager", Kind::Text),
-    required("converter.auditLogging.policyConfigMapName", Kind::Text),
-    required("converter.auditLogging.tenantConfigPath", Kind::Text),
-    optional("converter.maintenanceWindow.windowMapPath", Kind::Text),
-    optional("converter.tolerations", Kind::Tolerations),
-    optional("converter.networking.enableDualStackIP", Kind::Flag),
-    optional("converter.euAccess.platformRegions", Kind::Texts),
+    required(
+        "cluster.defaultSharedIASTenant.clientID",
+        Kind::Text,
+        "customers' login where a Runtime names none: who a token must be for",
+    ),
+    required("cluster.defaultSharedIASTenant.groupsClaim", Kind::Text, "which claim has the groups"),
+    required("cluster.defaultSharedIASTenant.issuerURL", Kind::Url, "who issues tokens"),
+    required("cluster.defaultSharedIASTenant.signingAlgs", Kind::Texts, "which signatures are trusted"),
+    required("cluster.defaultSharedIASTenant.usernameClaim", Kind::Text, "which claim is the user"),
+    required(
+        "cluster.defaultSharedIASTenant.usernamePrefix",
+        Kind::Text,
+        "what stands before the user; `-` is nothing",
+    ),
+    required("converter.kubernetes.defaultVersion", Kind::Text, "Kubernetes version where a Runtime names none"),
+    optional(
+        "converter.kubernetes.enableKubernetesVersionAutoUpdate",
+        Kind::Flag,
+        "whether Gardener raises versions by itself",
+    ),
+    optional(NEW_SPELLING, Kind::Flag, "whether Gardener raises image versions by itself"),
+    optional(OLD_SPELLING, Kind::Flag, "the same, as it was spelled until 2025"),
+    required(
+        "converter.kubernetes.defaultOperatorOidc.clientID",
+        Kind::Text,
+        "operators' login where a Runtime names none: who a token must be for",
+    ),
+    required("converter.kubernetes.defaultOperatorOidc.groupsClaim", Kind::Text, "which claim has the groups"),
+    required("converter.kubernetes.defaultOperatorOidc.issuerURL", Kind::Url, "who issues tokens"),
+    required(
+        "converter.kubernetes.defaultOperatorOidc.signingAlgs",
+        Kind::Texts,
+        "kept for the reference; structured authentication trusts what the issuer publishes",
+    ),
+    required("converter.kubernetes.defaultOperatorOidc.usernameClaim", Kind::Text, "which claim is the user"),
+    required(
+        "converter.kubernetes.defaultOperatorOidc.usernamePrefix",
+        Kind::Text,
+        "what stands before the user; `-` is nothing",
+    ),
+    optional(
+        "converter.kubernetes.dashPrefixIsNone",
+        Kind::Flag,
+        "whether `-` is nothing in the operators' login; otherwise it is taken literally (default true)",
+    ),
+    optional(
+        "converter.kubernetes.kubeApiServer.acl.configMapName",
+        Kind::Text,
+        "ConfigMap with addresses that may always reach API servers; required with `--api-server-acl-enabled`",
+    ),
+    optional(
+        "converter.kubernetes.kubeApiServer.maxTokenExpiration",
+        Kind::Duration,
+        "life of service account tokens, 720h to 2160h (default 720h); new clusters only",
+    ),
+    optional("converter.kubernetes.kubeApiServer.runtimeConfig", Kind::Flags, "APIs switched on or off"),
+    optional("converter.kubernetes.kubeApiServer.featureGates", Kind::Flags, "features of the API server"),
+    optional("converter.kubernetes.kubelet.featureGates", Kind::Flags, "features of the kubelets"),
+    optional(
+        "converter.dns.secretName",
+        Kind::Text,
+        "credentials of the DNS provider; all three empty is Gardener's own domain",
+    ),
+    optional("converter.dns.domainPrefix", Kind::Text, "below which domain clusters are"),
+    optional("converter.dns.providerType", Kind::Text, "the DNS provider"),
+    optional(
+        "converter.provider.aws.enableIMDSv2",
+        Kind::Flag,
+        "machines serve metadata by version 2 of the protocol only",
+    ),
+    optional(
+        "converter.provider.worker.defaultMaxEvictRetries",
+        Kind::NumberText,
+        "how often an eviction is tried (default `2`)",
+    ),
+    optional(
+        "converter.provider.worker.defaultMachineDrainTimeout",
+        Kind::Duration,
+        "how long draining may take (default `15m`)",
+    ),
+    optional("converter.provider.gdch.cloudProfileName", Kind::Text, "cloud profile of gdch (default `cat`)"),
+    optional("converter.provider.gdch.parentReferenceName", Kind::Text, "the network clusters of gdch are in"),
+    optional("converter.provider.gdch.parentReferenceNamespace", Kind::Text, "its namespace"),
+    optional("converter.provider.gdch.parentReferenceType", Kind::Text, "its type"),
+    optional("converter.provider.cloudProfiles", Kind::TextMap, "other cloud profiles than the usual, by provider"),
+    required("converter.machineImage.defaultName", Kind::Text, "operating system where a pool names none"),
+    required("converter.machineImage.defaultVersion", Kind::Text, "its version"),
+    required("converter.gardener.projectName", Kind::Text, "the Gardener project; Shoots are in `garden-<name>`"),
+    optional(
+        "converter.gardener.enableCredentialBinding",
+        Kind::Flag,
+        "bindings are CredentialsBindings, not SecretBindings",
+    ),
+    optional(
+        "converter.gardener.fieldManager",
+        Kind::Text,
+        "the name Shoots are written under (default `kim`); one for the life of a landscape",
+    ),
+    required("converter.auditLogging.policyConfigMapName", Kind::Text, "audit policy, in the project's namespace"),
+    required("converter.auditLogging.tenantConfigPath", Kind::Text, "file with the audit tenants"),
+    optional(
+        "converter.maintenanceWindow.windowMapPath",
+        Kind::Text,
+        "file with the maintenance windows; empty for none",
+    ),
+    optional("converter.tolerations", Kind::Tolerations, "taints of Seeds that new clusters of a region bear"),
+    optional("converter.networking.enableDualStackIP", Kind::Flag, "Runtimes on aws and gcp may ask for IPv6 too"),
+    optional(
+        "converter.euAccess.platformRegions",
+        Kind::Texts,
+        "platform regions where only people in the EU have access (default `cf-eu11`, `cf-ch20`, `cf-eu01`, `cf-eu02`, `cf-eu31`)",
+    ),
 ];
 
 /// Checks a file; answers the members it does not know.
@@ -154,7 +225,7 @@ fn dns(file: &Value) -> Option<Problem> {
     let paths = ["converter.dns.secretName", "converter.dns.domainPrefix", "converter.dns.providerType"];
     let is_set = |path: &&str| get(file, path).is_some_and(|value| !is_empty(value));
     let missing = paths.iter().find(|path| !is_set(path))?;
-    paths.iter().any(|path| is_set(&path)).then(|| Problem {
+    paths.iter().any(is_set).then(|| Problem {
         path: (*missing).to_owned(),
         message: "is empty while others of converter.dns are set; set all three, or none for Gardener's own domain"
             .to_owned(),
@@ -180,6 +251,15 @@ fn look_for_unknown(value: &Value, path: &str, unknown: &mut Vec<String>, proble
         }
         _ => unknown.push(path.to_owned()),
     }
+}
+
+/// The rows of the page about the configuration.
+#[cfg(test)]
+pub(crate) fn rows() -> impl Iterator<Item = String> {
+    MEMBERS.iter().map(|member| {
+        let required = if member.is_required { "yes" } else { "" };
+        format!("| `{}` | {required} | {} |", member.path, member.meaning)
+    })
 }
 
 /// Leaves out what says nothing: nulls, and the old spelling of a switch where the new one is there.

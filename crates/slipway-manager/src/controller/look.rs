@@ -42,13 +42,10 @@ fn rival(shared: &Shared, runtime: &Arc<Runtime>) -> Option<String> {
         let created = runtime.metadata.creation_timestamp.as_ref().map(|time| time.0);
         (created, runtime.metadata.name.clone())
     };
-    let others = shared.caches.runtimes.all();
-    let rival = others.values().find(|other| {
-        other.spec.shoot.name == runtime.spec.shoot.name
-            && other.metadata.uid != runtime.metadata.uid
-            && age(other) < age(runtime)
-    })?;
-    rival.metadata.name.clone()
+    let others = shared.wanted.by(&runtime.spec.shoot.name);
+    let others = others.iter().filter_map(|name| shared.caches.runtimes.get(name));
+    let mut rivals = others.filter(|other| other.metadata.uid != runtime.metadata.uid && age(other) < age(runtime));
+    rivals.next()?.metadata.name.clone()
 }
 
 fn is_held(shared: &Shared, runtime: &Runtime) -> bool {

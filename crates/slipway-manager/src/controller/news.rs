@@ -12,17 +12,15 @@ use crate::{observe::SecretView, shared::Shared, status};
 
 /// A Runtime changed.
 pub fn runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
+    let shoot = |runtime: &Option<Arc<Runtime>>| runtime.as_ref().map(|runtime| runtime.spec.shoot.name.clone());
+    let (before, now) = (shoot(&change.old), shoot(&change.new));
+    shared.wanted.note(&change.name, before.as_deref(), now.as_deref());
     let Some(new) = &change.new else {
         shared.memories.forget(&change.name);
         shared.metrics.forget_runtime(&change.name);
         shared.skr.forget(&change.name);
         // Its Shoot's next Runtime, if there is one, was waiting for this.
-        let shoot = change.old.as_ref().map(|old| old.spec.shoot.name.clone());
-        for (name, other) in shared.caches.runtimes.all() {
-            if shoot.as_ref() == Some(&other.spec.shoot.name) {
-                shared.runtimes.wake(&name);
-            }
-        }
+        shared.wanted.by(&before.unwrap_or_default()).iter().for_each(|name| shared.runtimes.wake(name));
         return;
     };
     if !shared.shards.has(&change.name) {
@@ -85,8 +83,7 @@ fn runtime_of(shared: &Shared, shoot_name: &str, shoot: &Shoot) -> Option<String
     {
         return Some(id.to_owned());
     }
-    let all = shared.caches.runtimes.all();
-    all.into_iter().find(|(_, runtime)| runtime.spec.shoot.name == shoot_name).map(|(name, _)| name)
+    shared.wanted.by(shoot_name).into_iter().next()
 }
 
 fn addresses(shoot: &Shoot) -> Vec<String> {

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::queue::Queue;
-use crate::{kubeconfig, pass, shared::Shared};
+use crate::{acl, kubeconfig, pass, shared::Shared};
 
 /// Gives the name back however the pass ends: a panic must not lock a Runtime for ever.
 struct Held {
@@ -128,7 +128,10 @@ pub async fn wake_ups(shared: Arc<Shared>, stop: CancellationToken) {
                 wake_all(&shared);
             }
             closed = opened => if closed { wake_all(&shared) },
-            () = shared.clock.sleep(secs(60)) => shared.skr.sweep(shared.clock.monotonic()),
+            () = shared.clock.sleep(secs(60)) => {
+                shared.skr.sweep(shared.clock.monotonic());
+                acl::read(&shared).await;
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    tests::{World, living, paths},
+    trial::{World, living, paths},
     *,
 };
 

@@ -9,7 +9,7 @@
 //! | A5, A6, A7 | restart, doing nothing, memory | `rest` |
 //! | A1, A3, A4, A8 | one at a time | `reactions` |
 //! | A2, A11, A1 again | many at once | `storms` |
-//! | A10 | rendering | here |
+//! | A10 | rendering | `bench render` |
 
 mod gardener;
 mod land;
@@ -24,12 +24,7 @@ mod traces;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use slipway_engine::SystemClock;
-use slipway_model::{
-    ports::Clock as _,
-    time::{millis, secs},
-};
-use slipway_server::manager::Drafts;
+use slipway_model::ports::Clock as _;
 use tokio::task::JoinSet;
 
 use gardener::Gardener;
@@ -61,8 +56,8 @@ pub struct Report {
     pub round_trip_ms: f64,
     /// Requests a second to the garden, and at once, that the manager allows itself.
     pub garden_rate: (u32, u32),
-    /// Shoots rendered in a second on one core (A10).
-    pub renders_per_s: f64,
+    /// Shoots rendered in a second on one core, as `bench render` has it (A10).
+    pub rendering: serde_json::Value,
     /// By number of Runtimes.
     pub sizes: Vec<Size>,
 }
@@ -100,8 +95,8 @@ pub struct Size {
 
 /// Measures everything. `program` is this very program; it is started again as the manager.
 pub async fn run(options: &Options, program: &Path, say: &dyn Fn(&str)) -> Result<Report, String> {
-    let renders_per_s = renders().await?;
-    say(&format!("{renders_per_s:.0} Shoots rendered per second"));
+    let rendering = super::render::run(2.0)?;
+    say(&format!("rendering: {rendering}"));
     let mut sizes = Vec::new();
     for count in &options.runtimes {
         sizes.push(size(*count, options.round_trip, program, say).await?);
@@ -110,7 +105,7 @@ pub async fn run(options: &Options, program: &Path, say: &dyn Fn(&str)) -> Resul
         cores: std::thread::available_parallelism().map_or(0, usize::from),
         round_trip_ms: round(options.round_trip.as_secs_f64() * 1000.0),
         garden_rate: (process::RATE, process::BURST),
-        renders_per_s,
+        rendering,
         sizes,
     })
 }
@@ -174,27 +169,4 @@ async fn size(count: usize, round_trip: Duration, program: &Path, say: &dyn Fn(&
         burst,
         resident_at_end_mb,
     })
-}
-
-/// Renders the same Runtime for a second, after a warm-up, three times; the fastest counts.
-async fn renders() -> Result<f64, String> {
-    let clock = SystemClock::default();
-    let folder = tempfile::Builder::new().prefix("slipway-bench-").tempdir().map_err(|error| error.to_string())?;
-    let configuration = crate::world::configuration(folder.path()).map_err(|error| error.to_string())?;
-    let drafts = Drafts::load(&configuration).map_err(|error| error.to_string())?;
-    let draft = drafts.runtime(&runtimes::wanted(runtimes::MODEL))?;
-    let mut fastest = 0.0_f64;
-    for length in [millis(200), secs(1), secs(1), secs(1)] {
-        let (began, mut count) = (clock.monotonic(), 0_u64);
-        while clock.monotonic().saturating_sub(began) < length {
-            for _ in 0..100 {
-                std::hint::black_box(draft.render()?);
-            }
-            count += 100;
-        }
-        let took = clock.monotonic().saturating_sub(began).as_secs_f64();
-        fastest = fastest.max(count as f64 / took);
-        tokio::task::yield_now().await;
-    }
-    Ok(round(fastest))
 }

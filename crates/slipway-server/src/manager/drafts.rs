@@ -39,12 +39,6 @@ pub struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The Shoot.
-    pub fn render(&self) -> Result<Value, String> {
-        let rendered = self.blueprints.render(&self.runtime, None);
-        rendered.map(|(shoot, _)| shoot).map_err(|error| format!("{}: {}", error.path, error.message))
-    }
-
     /// The hash that is written at the Shoot.
     pub fn input_hash(&self) -> String {
         self.blueprints.input_hash(&self.runtime)

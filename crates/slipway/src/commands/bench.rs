@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Subcommand};
 use slipway_sandbox::bench::{
     engine::{self, Options},
-    kube, manager,
+    kube, manager, render,
 };
 
 use crate::failure::Failure;
@@ -30,6 +30,15 @@ pub(super) enum Bench {
         data_dir: PathBuf,
     },
     Manager(Manager),
+    Render(Render),
+}
+
+/// How many Shoots one core renders: new ones, living ones, and the hash that saves rendering.
+#[derive(Args)]
+pub(super) struct Render {
+    /// How long each line is measured, in seconds
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    seconds: f64,
 }
 
 /// What a durable step costs, what a wait costs, and how fast the work of a dead process moves again.
@@ -91,6 +100,7 @@ impl Bench {
             Self::Kube(kube) => kube.run().await,
             Self::KubeServer { data_dir } => kube::serve(&data_dir).await.map_err(failed),
             Self::Manager(manager) => manager.run().await,
+            Self::Render(render) => render.run(),
         }
     }
 }
@@ -137,6 +147,17 @@ impl Manager {
         let round_trip = Duration::from_millis(self.round_trip_ms);
         let options = manager::Options { runtimes: self.runtimes, round_trip };
         let report = manager::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
+        println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
+        Ok(())
+    }
+}
+
+impl Render {
+    fn run(self) -> Result<(), Failure> {
+        if !(self.seconds > 0.0 && self.seconds <= 600.0) {
+            return Err(Failure::usage(anyhow::anyhow!("--seconds must be above 0 and at most 600")));
+        }
+        let report = render::run(self.seconds).map_err(failed)?;
         println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
         Ok(())
     }

@@ -131,6 +131,8 @@ impl Model {
         let runtime = put(&land.kcp, GROUP, "runtimes", renamed(&self.runtime, &name)).await?;
         let draft = drafts.runtime(&runtime)?;
         let mut shoot = renamed(&self.shoot, &name);
+        // Gardener's own, which nobody may bring along.
+        shoot["metadata"]["finalizers"] = json!([]);
         shoot["metadata"]["annotations"]["infrastructuremanager.kyma-project.io/input-hash"] =
             json!(draft.input_hash());
         let shoot = put(&land.garden, CORE, "shoots", shoot).await?;
