@@ -98,10 +98,7 @@ impl Gardener {
         let is_first = shoot["status"]["lastOperation"].is_null();
         let kind = if is_first { "Create" } else { "Reconcile" };
         let addresses = if is_first { Some(self.open(name).await?) } else { None };
-        let operation = |state, progress| {
-            json!({"type": kind, "state": state, "progress": progress, "description": "as played by the benchmark",
-                "lastUpdateTime": clock::seconds(clock::now())})
-        };
+        let operation = |state, progress| operation(kind, state, progress);
         self.change(name, "status", |status| {
             let status = &mut status["status"];
             status["observedGeneration"] = generation.clone();
@@ -123,6 +120,8 @@ impl Gardener {
     async fn delete(&self, name: &str) -> Result<(), String> {
         self.land.clock.sleep(TAKES).await;
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        let operation = operation("Delete", "Succeeded", 100);
+        self.change(name, "status", |shoot| shoot["status"]["lastOperation"] = operation.clone()).await?;
         self.change(name, "", |shoot| shoot["metadata"]["finalizers"] = json!([])).await
     }
 
@@ -158,4 +157,9 @@ impl Gardener {
         let place = Place { group: CORE, plural: "shoots", namespace: PROJECT, name, subresource };
         self.land.garden.update(&place, change).await.map(drop).map_err(|error| error.to_string())
     }
+}
+
+fn operation(kind: &str, state: &str, progress: u8) -> Value {
+    json!({"type": kind, "state": state, "progress": progress, "description": "as played by the benchmark",
+        "lastUpdateTime": clock::seconds(clock::now())})
 }

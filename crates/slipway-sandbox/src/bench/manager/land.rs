@@ -24,7 +24,7 @@ use slipway_sim::{
         self, Pace,
         chance::Chance,
         endpoints::{CertificateTime, Endpoints},
-        engine::port,
+        engine::{faults::Faults, port},
         kinds,
         kubeconfig::Issuer,
         landscape,
@@ -215,6 +215,7 @@ async fn garden_of(server: &Server) -> Result<Cluster, String> {
         issuer: Issuer::default(),
         usage: Usage::default(),
         chance: Chance::new(1),
+        faults: Faults::default(),
     };
     kinds::kinds(&shared).into_iter().for_each(|kind| garden.register(kind));
     port::seed(&garden, landscape::objects()).await.map_err(|error| wrong(&error))?;

@@ -1,8 +1,8 @@
 //! Runtimes: new ones, changed ones, and thousands that are finished.
 //!
 //! Finished ones are copies of one that the manager itself brought to `Ready`: its Runtime, Shoot,
-//! GardenerCluster and Secret, with other names and uids, and with the two hashes recomputed. They share one
-//! customer's cluster.
+//! GardenerCluster, Secret and the operators' logins, with other names and uids, and with the two hashes
+//! recomputed. They share one customer's cluster.
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
@@ -106,9 +106,10 @@ pub(super) async fn seed(land: &Land, count: usize) -> Result<(), String> {
         .await
 }
 
-/// The four objects.
+/// The five objects.
 struct Model {
     runtime: Value,
+    logins: Value,
     shoot: Value,
     cluster: Value,
     secret: Value,
@@ -121,6 +122,7 @@ impl Model {
         };
         Ok(Self {
             runtime: of(&land.kcp, GROUP, "runtimes", NAMESPACE, MODEL)?,
+            logins: of(&land.garden, "", "configmaps", PROJECT, &format!("structured-auth-config-{MODEL}"))?,
             shoot: of(&land.garden, CORE, "shoots", PROJECT, MODEL)?,
             cluster: of(&land.kcp, GROUP, "gardenerclusters", NAMESPACE, MODEL)?,
             secret: of(&land.kcp, "", "secrets", NAMESPACE, &format!("kubeconfig-{MODEL}"))?,
@@ -130,6 +132,7 @@ impl Model {
     async fn copy(&self, land: &Land, drafts: &Drafts, name: String) -> Result<(), String> {
         let runtime = put(&land.kcp, GROUP, "runtimes", renamed(&self.runtime, &name)).await?;
         let draft = drafts.runtime(&runtime)?;
+        put(&land.garden, "", "configmaps", renamed(&self.logins, &name)).await?;
         let mut shoot = renamed(&self.shoot, &name);
         // Gardener's own, which nobody may bring along.
         shoot["metadata"]["finalizers"] = json!([]);
