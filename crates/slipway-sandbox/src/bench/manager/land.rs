@@ -194,8 +194,7 @@ impl Land {
     /// The garden goes away, or comes back. Connections break both times.
     pub(super) fn take_garden_away(&self, away: bool) {
         self.asked.away.store(away, Ordering::Relaxed);
-        self.garden_line.cut(true);
-        self.garden_line.cut(false);
+        self.garden_line.cut();
     }
 }
 

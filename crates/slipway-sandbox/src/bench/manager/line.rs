@@ -20,14 +20,14 @@ use tokio::{
 /// A line to a port of this machine. It ends when this is dropped.
 pub(super) struct Line {
     address: SocketAddr,
-    cut: watch::Sender<bool>,
+    cuts: watch::Sender<u64>,
     task: JoinHandle<()>,
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
         self.task.abort();
-        self.cut.send_replace(true);
+        self.cut();
     }
 }
 
@@ -36,13 +36,13 @@ impl Line {
     pub(super) async fn open(to: SocketAddr, round_trip: Duration, clock: SystemClock) -> io::Result<Self> {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
         let address = listener.local_addr()?;
-        let (cut, is_cut) = watch::channel(false);
+        let (cuts, cut) = watch::channel(0);
         let task = tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
-                tokio::spawn(connection(near, to, round_trip, clock, is_cut.clone()));
+                tokio::spawn(connection(near, to, round_trip, clock, cut.clone()));
             }
         });
-        Ok(Self { address, cut, task })
+        Ok(Self { address, cuts, task })
     }
 
     /// Where to call.
@@ -50,9 +50,9 @@ impl Line {
         self.address
     }
 
-    /// Breaks all connections and every new one, or stops doing so.
-    pub(super) fn cut(&self, cut: bool) {
-        self.cut.send_replace(cut);
+    /// Breaks all connections there are.
+    pub(super) fn cut(&self) {
+        self.cuts.send_modify(|cuts| *cuts += 1);
     }
 }
 
@@ -61,11 +61,9 @@ async fn connection(
     to: SocketAddr,
     round_trip: Duration,
     clock: SystemClock,
-    mut is_cut: watch::Receiver<bool>,
+    mut cut: watch::Receiver<u64>,
 ) {
-    if *is_cut.borrow() {
-        return;
-    }
+    cut.mark_unchanged();
     let Ok(far) = TcpStream::connect(to).await else { return };
     if near.set_nodelay(true).and_then(|()| far.set_nodelay(true)).is_err() {
         return;
@@ -77,7 +75,7 @@ async fn connection(
     let back = carry(far_reads, near_writes, round_trip / 2, Duration::ZERO, clock);
     tokio::select! {
         _ = async { tokio::join!(there, back) } => {}
-        _ = is_cut.wait_for(|cut| *cut) => {}
+        _ = cut.changed() => {}
     }
 }
 

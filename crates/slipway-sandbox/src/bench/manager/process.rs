@@ -43,7 +43,7 @@ impl Process {
         let began = land.clock.monotonic();
         let child = Command::new(program)
             .args(["serve", "--role", "manager", "--audit-log-mandatory=false", "--deletion-brake=0"])
-            .args(["--zap-log-level", "error", "--metrics-bind-address", "0"])
+            .args(["--zap-log-level", "error,kube_client=off", "--metrics-bind-address", "0"])
             .arg("--kubeconfig")
             .arg(folder.join(CONTROL_PLANE))
             .arg("--gardener-kubeconfig-path")
