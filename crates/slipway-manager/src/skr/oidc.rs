@@ -115,3 +115,49 @@ pub async fn align(skr: &Access, wanted: &[Value]) -> Result<(), Error> {
         Some(first) => Err(Error { message: format!("{count} objects failed, the first: {}", first.message), ..first }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::tests::seen;
+
+    fn tenant() -> OidcConfig {
+        let text = |text: &str| Some(text.to_owned());
+        OidcConfig {
+            client_id: text("shared"),
+            issuer_url: text("https://shared.example.com"),
+            ..OidcConfig::default()
+        }
+    }
+
+    fn with(list: Option<Value>) -> Wanted {
+        let mut runtime = serde_json::to_value(&*seen().runtime).expect("json");
+        if let Some(list) = list {
+            runtime["spec"]["shoot"]["kubernetes"]["kubeAPIServer"]["additionalOidcConfig"] = list;
+        }
+        wanted(&serde_json::from_value(runtime).expect("a Runtime"), &tenant())
+    }
+
+    fn clients(wanted: &Wanted) -> Vec<&str> {
+        wanted.objects.iter().filter_map(|object| object["spec"]["clientID"].as_str()).collect()
+    }
+
+    #[test]
+    fn absent_empty_and_given_are_three_things() {
+        assert_eq!(clients(&with(None)), ["shared"]);
+        assert_eq!(clients(&with(Some(json!([])))), Vec::<&str>::new());
+        let given = with(Some(json!([{"clientID": "a", "issuerURL": "https://a", "jwks": "e30="}])));
+        assert_eq!(clients(&given), ["a"]);
+        assert_eq!(given.objects[0]["spec"]["jwks"]["keys"], "e30=");
+    }
+
+    /// W13: one wrong entry replaces none of the right ones.
+    #[test]
+    fn a_wrong_entry_is_told_and_the_right_ones_stay() {
+        let mixed = with(Some(json!([{"clientID": "a", "issuerURL": "https://a"}, {"clientID": "b"}])));
+        assert_eq!(clients(&mixed), ["a"]);
+        assert_eq!(mixed.problems.len(), 1);
+        assert!(mixed.problems[0].contains("additionalOidcConfig[1] lacks issuerURL"), "{:?}", mixed.problems);
+        assert_eq!(clients(&with(Some(json!([{"clientID": ""}])))), ["shared"], "nobody is locked out");
+    }
+}

@@ -10,6 +10,7 @@ mod deletions;
 mod extension;
 mod gardens;
 mod kubeconfigs;
+mod lanes;
 mod life;
 mod list_ownership;
 mod refusals;

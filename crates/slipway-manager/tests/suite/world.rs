@@ -189,8 +189,17 @@ impl World {
     }
 
     pub(crate) fn begin_with(&self, calls: Option<Arc<dyn Calls>>) {
+        self.begin_whole(self.with.settings.clone(), calls);
+    }
+
+    /// Another replica.
+    pub(crate) fn begin_as(&self, settings: Settings) {
+        self.begin_whole(settings, None);
+    }
+
+    fn begin_whole(&self, settings: Settings, calls: Option<Arc<dyn Calls>>) {
         let parts = Parts {
-            settings: self.with.settings.clone(),
+            settings,
             files: files(),
             kcp: self.server.client("kcp").expect("a client"),
             garden: self.garden.client().expect("a client"),
@@ -199,7 +208,7 @@ impl World {
             random: Arc::new(Seeded::default()),
             garden_rate: (1_000.0, 1_000),
             garden_timeout: secs(15),
-            identity: "test".to_owned(),
+            identity: format!("test-{}", clock::uid()),
             calls,
         };
         *self.manager.lock().expect("lock") = Some(Manager::start(parts));
