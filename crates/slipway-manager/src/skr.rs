@@ -3,6 +3,9 @@
 //! All of it is due when the hash of what it is made of differs from the one written at the GardenerCluster,
 //! or when the resync comes; a Runtime whose labels or Shoot moved in other ways causes no call at all. A
 //! cluster that cannot be reached delays its own Runtime and nobody else's.
+//!
+//! The calls are made together, by the first step that is due, because each of them costs a round trip to a
+//! cluster far away; the steps then tell what came of their part.
 
 pub mod administrators;
 mod clients;
@@ -31,6 +34,8 @@ use crate::{
 
 /// The field manager of what we apply there.
 pub const MANAGER: &str = crate::settings::FIELD_MANAGER;
+/// The extension that reads our logins.
+const LOGIN_SERVICE: &str = "shoot-oidc-service";
 /// The longest time for one step.
 const STEP_BUDGET: Duration = secs(30);
 /// When a cluster is looked after although nothing changed: somebody may have deleted a binding inside.
@@ -40,7 +45,7 @@ const LOOKED_AFTER: Duration = hours(11);
 pub fn prepared_hash(runtime: &Runtime, shoot: Option<&Shoot>, tenant: &OidcConfig) -> String {
     let details = provisioning_info::details(runtime, shoot, None, false);
     let wanted = oidc::wanted(runtime, tenant);
-    let has_service = shoot.is_some_and(|shoot| shoot.has_extension("shoot-oidc-service"));
+    let has_service = shoot.is_some_and(|shoot| shoot.has_extension(LOGIN_SERVICE));
     let uid = shoot.and_then(|shoot| shoot.metadata.uid.clone());
     let all = json!([uid, details, has_service, wanted.objects, runtime.spec.security.administrators]);
     hash(all.to_string().as_bytes())
@@ -68,7 +73,7 @@ fn is_told(seen: &Observation) -> bool {
 }
 
 /// Does something with the cluster, within the budget of a step.
-pub async fn within<T>(
+async fn within<T>(
     pass: &mut Pass,
     work: impl AsyncFnOnce(Access, &Pass) -> Result<T, access::Error>,
 ) -> Result<T, access::Error> {
@@ -88,6 +93,72 @@ pub async fn within<T>(
         biased;
         done = whole => done,
         () = clock.sleep(STEP_BUDGET) => Err(access::Error::timeout(STEP_BUDGET)),
+    }
+}
+
+/// What came of the calls.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The namespace.
+    pub namespace: Result<(), access::Error>,
+    /// What the customer is told.
+    pub info: Result<(), access::Error>,
+    /// Logins.
+    pub oidc: Result<(), access::Error>,
+    /// Administrators.
+    pub administrators: Result<(), access::Error>,
+}
+
+/// Whether the cluster has what reads our logins.
+pub fn takes_logins(seen: &Observation) -> bool {
+    seen.shoot.as_ref().is_some_and(|shoot| shoot.has_extension(LOGIN_SERVICE))
+}
+
+/// Makes all calls, once in a pass.
+pub async fn prepare(pass: &mut Pass) -> Prepared {
+    if let Some(done) = &pass.prepared {
+        return done.clone();
+    }
+    let (seen, shoot) = (&pass.seen, pass.seen.shoot.as_deref());
+    let region = provisioning_info::seed_region(&pass.shared, shoot);
+    let details = provisioning_info::details(&seen.runtime, shoot, region, true);
+    let info = serde_saphyr::to_string(&details).unwrap_or_default();
+    let logins =
+        takes_logins(seen).then(|| oidc::wanted(&seen.runtime, &pass.shared.blueprints.shared_tenant()).objects);
+    let users = seen.runtime.spec.security.administrators.clone();
+    let was_prepared = written_hash(seen).is_some();
+    let calls = within(pass, async |skr, _| {
+        let aligned = async {
+            match &logins {
+                Some(logins) => oidc::align(&skr, logins).await,
+                None => Ok(()),
+            }
+        };
+        let ((namespace, info), oidc, administrators) =
+            futures::join!(told(&skr, &info, was_prepared), aligned, administrators::align(&skr, &users));
+        Ok(Prepared { namespace, info, oidc, administrators })
+    });
+    let done = calls.await.unwrap_or_else(|error| Prepared {
+        namespace: Err(error.clone()),
+        info: Err(error.clone()),
+        oidc: Err(error.clone()),
+        administrators: Err(error),
+    });
+    pass.prepared = Some(done.clone());
+    done
+}
+
+/// The namespace and the information in it. One that was prepared before has the namespace, most likely.
+async fn told(skr: &Access, info: &str, was_prepared: bool) -> (Result<(), access::Error>, Result<(), access::Error>) {
+    if was_prepared {
+        match provisioning_info::write(skr, info).await {
+            Err(error) if error.is_not_found() => {}
+            other => return (Ok(()), other),
+        }
+    }
+    match namespace::ensure(skr).await {
+        Ok(()) => (Ok(()), provisioning_info::write(skr, info).await),
+        Err(error) => (Err(error.clone()), Err(error)),
     }
 }
 

@@ -4,5 +4,6 @@
 pub mod engine;
 pub mod garden;
 pub mod kube;
+pub mod manager;
 pub mod measure;
 pub mod render;

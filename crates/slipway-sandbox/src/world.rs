@@ -25,6 +25,8 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use folder::Folder;
 
+pub(crate) use landscape::configuration;
+
 pub use clusters::{CONTROL_PLANE, Clusters, ClustersError, GARDEN, Open};
 pub use folder::FolderError;
 pub use slipway_sim::garden::Pace;

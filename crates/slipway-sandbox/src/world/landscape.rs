@@ -91,7 +91,7 @@ async fn ensure(cluster: &Cluster, object: Value) -> Result<(), UpError> {
 }
 
 /// The converter configuration in the data folder; made if it is not there.
-fn configuration(folder: &Path) -> Result<PathBuf, UpError> {
+pub(crate) fn configuration(folder: &Path) -> Result<PathBuf, UpError> {
     let folder = folder.join("manager");
     let unusable = |path: &Path| {
         let path = path.to_owned();

@@ -1,11 +1,11 @@
 //! `slipway bench`: measures, and prints JSON.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand};
 use slipway_sandbox::bench::{
     engine::{self, Kind, Options},
-    garden, kube, render,
+    garden, kube, manager, render,
 };
 
 use crate::failure::Failure;
@@ -37,6 +37,7 @@ pub(super) enum Bench {
         #[arg(long)]
         data_dir: PathBuf,
     },
+    Manager(Manager),
     Render(Render),
 }
 
@@ -110,6 +111,20 @@ pub(super) struct Garden {
     watchers: usize,
 }
 
+/// The infrastructure manager: how fast it reacts, what it asks for, what it costs to be there.
+///
+/// The manager runs in a process of its own, against simulators in this one. The control plane is next door;
+/// the garden and the customers' clusters are a round trip away.
+#[derive(Args)]
+pub(super) struct Manager {
+    /// Numbers of finished Runtimes to begin with, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "10,1000,10000")]
+    runtimes: Vec<usize>,
+    /// Round trip to the garden and to customers' clusters, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 20)]
+    round_trip_ms: u64,
+}
+
 impl Bench {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
@@ -117,6 +132,7 @@ impl Bench {
             Self::EngineReplica { database } => engine::replica(&database).await.map_err(failed),
             Self::Kube(kube) => kube.run().await,
             Self::KubeServer { data_dir } => kube::serve(&data_dir).await.map_err(failed),
+            Self::Manager(manager) => manager.run().await,
             Self::Render(render) => render.run(),
             Self::Garden(garden) => garden.run().await,
             Self::GardenServer { data_dir } => garden::serve(&data_dir).await.map_err(failed),
@@ -151,6 +167,22 @@ impl Kube {
         let Self { seconds, objects, watchers, without_real } = self;
         let options = kube::Options { seconds, objects, watchers, with_real: !without_real };
         let report = kube::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
+        println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
+        Ok(())
+    }
+}
+
+impl Manager {
+    async fn run(self) -> Result<(), Failure> {
+        if self.runtimes.iter().any(|count| !(1..=50_000).contains(count)) || self.round_trip_ms > 1_000 {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "--runtimes must be from 1 to 50000 each, --round-trip-ms at most 1000"
+            )));
+        }
+        let program = std::env::current_exe().map_err(Failure::failed)?;
+        let round_trip = Duration::from_millis(self.round_trip_ms);
+        let options = manager::Options { runtimes: self.runtimes, round_trip };
+        let report = manager::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
         println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
         Ok(())
     }
