@@ -174,7 +174,7 @@ impl Server {
             }
         };
         let registry = Registry::default();
-        kinds::builtin().into_iter().for_each(|kind| registry.add(kind));
+        kinds::builtin().iter().for_each(|kind| registry.add(kind.clone()));
         let cluster = Cluster::new(name, store, registry, TokenKey::new(&secret));
         cluster.registry().all().iter().for_each(|kind| cluster.keep_history(kind));
         controllers::definitions::serve_all(&cluster);

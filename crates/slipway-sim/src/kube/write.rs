@@ -282,19 +282,25 @@ impl<'a> Call<'a> {
         };
         match self.kind.subresource(self.subresource) {
             Some(Subresource::Status) => {
-                let managed = new["metadata"].get("managedFields").cloned();
-                let (status, mut confined) = (new.get("status").cloned(), old.clone());
-                match status {
-                    Some(status) => confined["status"] = status,
-                    None => drop(confined.as_object_mut().map(|fields| fields.remove("status"))),
+                // Mostly everything else is as it was: comparing costs less than copying.
+                let others = |key: &str| !["status", "metadata"].contains(&key);
+                for (key, value) in old.as_object().into_iter().flatten().filter(|(key, _)| others(key)) {
+                    if new.get(key) != Some(value) {
+                        new[key] = value.clone();
+                    }
                 }
-                if !self.kind.is_custom() {
-                    // Built-in kinds let a status write touch labels and annotations too.
-                    confined["metadata"] = new["metadata"].take();
-                } else if let Some(managed) = managed {
-                    confined["metadata"]["managedFields"] = managed;
+                if let Some(fields) = new.as_object_mut() {
+                    fields.retain(|key, _| !others(key) || old.get(key).is_some());
                 }
-                confined
+                // Built-in kinds let a status write touch labels and annotations too.
+                if self.kind.is_custom() {
+                    let managed = new["metadata"].get_mut("managedFields").map(Value::take);
+                    new["metadata"] = old["metadata"].clone();
+                    if let Some(managed) = managed {
+                        new["metadata"]["managedFields"] = managed;
+                    }
+                }
+                new
             }
             None if self.kind.has_status() => {
                 keep(&mut new, "status");
