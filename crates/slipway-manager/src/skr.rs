@@ -120,7 +120,7 @@ pub async fn prepare(pass: &mut Pass) -> Prepared {
         return done.clone();
     }
     let (seen, shoot) = (&pass.seen, pass.seen.shoot.as_deref());
-    let region = provisioning_info::seed_region(&pass.shared, shoot);
+    let region = provisioning_info::seed_region(&pass.shared, shoot).await;
     let details = provisioning_info::details(&seen.runtime, shoot, region, true);
     let info = serde_saphyr::to_string(&details).unwrap_or_default();
     let logins =

@@ -3,23 +3,31 @@
 use serde_json::{Map, Value, json};
 use slipway_kube::{
     Runtime, Shoot,
-    access::{Access, Ask, Error, resource::CONFIG_MAPS},
+    access::{
+        Access, Ask, Error,
+        resource::{CONFIG_MAPS, SEEDS},
+    },
     labels,
     runtime::{ProviderType, Worker},
 };
 
 use super::{MANAGER, namespace::KYMA_SYSTEM};
-use crate::shared::Shared;
+use crate::{seeds::Seed, shared::Shared};
 
 /// Its name.
 pub const NAME: &str = "kyma-provisioning-info";
 
-/// Where the control plane is, as far as we may know.
-pub fn seed_region(shared: &Shared, shoot: Option<&Shoot>) -> Option<String> {
+/// Where the control plane is, as far as we may know. A process that has just started may not have seen the Seeds
+/// yet, and nobody writes this again for their sake: it asks for the one.
+pub async fn seed_region(shared: &Shared, shoot: Option<&Shoot>) -> Option<String> {
     let shoot = shoot?;
-    let seed =
-        shoot.status.as_ref().and_then(|status| status.seed_name.clone()).or_else(|| shoot.spec.seed_name.clone())?;
-    Some(shared.caches.seeds.get(&seed)?.spec.provider.region.clone()).filter(|region| !region.is_empty())
+    let seed = shoot.status.as_ref().and_then(|status| status.seed_name.as_ref()).or(shoot.spec.seed_name.as_ref())?;
+    let region = match shared.caches.seeds.get(seed) {
+        Some(seed) => seed.spec.provider.region.clone(),
+        None if shared.caches.seeds.is_synced() => return None,
+        None => shared.garden.find::<Seed>(Ask::get(&SEEDS, "", seed)).await.ok()??.spec.provider.region,
+    };
+    Some(region).filter(|region| !region.is_empty())
 }
 
 fn pool(worker: &Worker) -> Value {

@@ -16,4 +16,6 @@ mod life;
 mod list_ownership;
 mod refusals;
 mod rendered_shoots;
+mod sweep;
+mod walk;
 mod world;
