@@ -107,7 +107,7 @@ impl Plan {
         let Options { data_dir, listen, pace, seed, environment } = options;
         let folder = Folder::take(&data_dir)?;
         let systems = Systems::default();
-        let listening = systems.listen().await.map_err(UpError::Simulator)?;
+        let mut listening = systems.listen().await.map_err(UpError::Simulator)?;
         let url_of = |name: &str| {
             listening.iter().find(|(other, _)| *other == name).map(|(_, socket)| socket.url()).unwrap_or_default()
         };
@@ -119,6 +119,7 @@ impl Plan {
         sources.flags.push(("listen".to_owned(), listen.to_string()));
         let settings = config::load(&sources)?;
         let clusters = Clusters::start(folder.path(), listen.ip(), pace, seed).await?;
+        listening.push((GARDEN, clusters.garden().control().await.map_err(UpError::Simulator)?));
         Ok(Self { settings, clusters, folder, systems, listening })
     }
 

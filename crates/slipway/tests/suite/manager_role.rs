@@ -2,64 +2,54 @@
 
 use std::{
     fs,
-    net::{Ipv4Addr, SocketAddr},
+    net::Ipv4Addr,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
 use serde_json::{Value, json};
-use slipway_sim::{
-    garden::{self, Garden},
-    kube::{
-        cluster::Cluster,
-        server::{Door, Server, Settings},
-    },
-};
+use slipway_sandbox::world::{CONTROL_PLANE, Clusters, GARDEN, Pace};
 use tempfile::TempDir;
 use tokio::runtime::Runtime as Tokio;
 
 use crate::processes::{slipway, until};
 
-const GROUP: &str = "infrastructuremanager.kyma-project.io";
-const CORE: &str = "core.gardener.cloud";
 const NAMESPACE: &str = "kcp-system";
 const PROJECT: &str = "garden-dev";
 
-/// A control plane and a garden on a port, and the files a manager is given.
+/// A control plane and a garden with ports of their own, and the files a manager is given.
 struct Landscape {
-    kcp: Cluster,
-    garden: Garden,
+    clusters: Clusters,
     folder: TempDir,
-    _doors: Vec<Door>,
 }
 
 impl Landscape {
     async fn start() -> Self {
-        let server = Server::start(Settings::default()).await.expect("a server");
-        let garden = Garden::on(server.clone(), garden::Options::default()).await.expect("a garden");
-        let kcp = server.add_cluster("kcp").await.expect("a control plane");
         let folder = tempfile::tempdir().expect("a folder");
-        let mut doors = Vec::new();
-        for cluster in ["kcp", "garden"] {
-            let door = server.listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a port");
-            let kubeconfig = server.kubeconfig(cluster, door.address());
-            fs::write(folder.path().join(cluster), kubeconfig).expect("written");
-            doors.push(door);
-        }
-        for definition in slipway_server::manager::definitions() {
-            kcp.create(definition).await.expect("a definition");
-        }
+        let clusters = Clusters::start(folder.path(), Ipv4Addr::LOCALHOST.into(), Pace::Scale(600.0), 1).await;
+        let landscape = Self { clusters: clusters.expect("clusters"), folder };
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
-        kcp.create(namespace).await.expect("a namespace");
+        for object in slipway_server::manager::definitions().into_iter().chain([namespace]) {
+            landscape.make(CONTROL_PLANE, object).await;
+        }
         let policy = json!({"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": "audit-policy", "namespace": PROJECT},
             "data": {"policy": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"}});
-        garden.cluster().create(policy).await.expect("a policy");
-        let landscape = Self { kcp, garden, folder, _doors: doors };
+        landscape.make(GARDEN, policy).await;
         let tenants = include_str!("../../../../examples/config/dev/audit_tenants.json");
         fs::write(landscape.file("audit_tenants.json"), tenants).expect("written");
         landscape.configure(&configuration());
         landscape
+    }
+
+    async fn make(&self, cluster: &str, object: Value) {
+        let cluster = self.clusters.server().cluster(cluster).expect("a cluster");
+        cluster.create(object).await.expect("the cluster takes it");
+    }
+
+    fn look(&self, cluster: &str, (group, plural): (&str, &str), namespace: &str, name: &str) -> Value {
+        let cluster = self.clusters.server().cluster(cluster).expect("a cluster");
+        cluster.get(group, plural, namespace, name).unwrap_or_default()
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -77,8 +67,8 @@ impl Landscape {
         let mut command = slipway();
         command.args(["serve", "--role", "manager", "--audit-log-mandatory=false"]);
         for (flag, file) in [
-            ("--kubeconfig", "kcp"),
-            ("--gardener-kubeconfig-path", "garden"),
+            ("--kubeconfig", "kubeconfig-kcp.yaml"),
+            ("--gardener-kubeconfig-path", "kubeconfig-garden.yaml"),
             ("--converter-config-filepath", "converter_config.json"),
         ] {
             command.arg(flag).arg(self.file(file));
@@ -89,11 +79,11 @@ impl Landscape {
     }
 
     fn runtime(&self, name: &str) -> Value {
-        self.kcp.get(GROUP, "runtimes", NAMESPACE, name).unwrap_or_default()
+        self.look(CONTROL_PLANE, ("infrastructuremanager.kyma-project.io", "runtimes"), NAMESPACE, name)
     }
 
     fn shoot(&self, name: &str) -> Value {
-        self.garden.cluster().get(CORE, "shoots", PROJECT, name).unwrap_or_default()
+        self.look(GARDEN, ("core.gardener.cloud", "shoots"), PROJECT, name)
     }
 
     fn said(&self) -> String {
@@ -146,7 +136,7 @@ fn a_manager_of_its_own_makes_a_cluster_survives_its_death_and_takes_configurati
     let shoot = runtime["spec"]["shoot"]["name"].as_str().expect("a name").to_owned();
 
     let first = landscape.manager();
-    tokio.block_on(landscape.kcp.create(runtime)).expect("the control plane takes it");
+    tokio.block_on(landscape.make(CONTROL_PLANE, runtime));
     until("a Shoot is asked for", || landscape.shoot(&shoot)["metadata"]["uid"].as_str().map(str::to_owned));
     let uid = landscape.shoot(&shoot)["metadata"]["uid"].clone();
     first.kill();
