@@ -160,8 +160,13 @@ async fn become_state(
     State(control): State<Control>,
     Json(state): Json<garden::State>,
 ) -> Result<StatusCode, (StatusCode, String)> {
-    let became = control.garden.import(&state).await;
-    became.map(|()| StatusCode::NO_CONTENT).map_err(|error| (StatusCode::BAD_REQUEST, error))
+    // A task of its own: whoever hangs up in the middle must not leave half a garden with a clock that stands.
+    let became = tokio::spawn(async move { control.garden.import(&state).await }).await;
+    match became {
+        Ok(Ok(())) => Ok(StatusCode::NO_CONTENT),
+        Ok(Err(error)) => Err((StatusCode::BAD_REQUEST, error)),
+        Err(died) => Err((StatusCode::INTERNAL_SERVER_ERROR, died.to_string())),
+    }
 }
 
 async fn shoots(State(control): State<Control>) -> Json<Value> {

@@ -193,6 +193,8 @@ pub struct Garden {
     door: Option<Door>,
     chance: Chance,
     playing: Playing,
+    /// Held by whoever lets it become another.
+    pub(super) importing: tokio::sync::Mutex<()>,
 }
 
 impl Garden {
@@ -249,7 +251,7 @@ impl Garden {
             journal,
             bell: Arc::default(),
         });
-        Ok(Self { server, cluster, door: None, chance, playing })
+        Ok(Self { server, cluster, door: None, chance, playing, importing: tokio::sync::Mutex::default() })
     }
 
     told!();

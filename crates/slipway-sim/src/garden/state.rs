@@ -12,8 +12,16 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Garden, clock::Pace, engine::faults::Aimed, run::CLUSTER, value::text};
+use super::{
+    Garden,
+    clock::Pace,
+    engine::faults::Aimed,
+    run::CLUSTER,
+    value::{name, text},
+};
 use crate::kube::{
+    controllers::definitions,
+    kinds::DEFINITIONS,
     object::{Draft, Name},
     store::{Expect, Store, WriteError},
 };
@@ -60,12 +68,22 @@ impl Garden {
         State { now: self.clock().now(), faults: self.faults(), garden: taken_out(store, CLUSTER), shoots }
     }
 
-    /// Becomes what a garden was. Nothing is changed by a state that cannot be read; one that fails on its way
-    /// leaves a part of itself.
+    /// Becomes what a garden was, one state after the other. Nothing is changed by a state that cannot be read; one
+    /// that fails on its way, or with the process, leaves a part of itself: give it again.
     pub async fn import(&self, state: &State) -> Result<(), String> {
+        let _alone = self.importing.lock().await;
         let all = state.shoots.values().map(|cluster| &cluster.objects).chain([&state.garden]);
         if let Some((kind, _)) = all.flatten().find(|(_, objects)| objects.iter().any(is_nameless)) {
             return Err(format!("an object of {kind} has no metadata.name or no metadata.uid"));
+        }
+        let is_defined = |kind: &str| {
+            let definitions = state.garden.get(DEFINITIONS).into_iter().flatten();
+            self.cluster().registry().stored_as(kind).is_some() || definitions.map(name).any(|one| one == kind)
+        };
+        if let Some(kind) = state.garden.keys().find(|kind| !is_defined(kind)) {
+            return Err(format!(
+                "garden.{kind}: a garden has no such kind, and none of its definitions says otherwise"
+            ));
         }
         let mut keys = BTreeMap::new();
         for (id, cluster) in &state.shoots {
@@ -86,6 +104,9 @@ impl Garden {
     async fn become_it(&self, state: &State, keys: &BTreeMap<&str, Vec<u8>>) -> Result<(), String> {
         let store = self.cluster().store();
         let broken = |error: WriteError| error.to_string();
+        for definition in self.cluster().list("apiextensions.k8s.io", "customresourcedefinitions", "") {
+            definitions::forget(self.cluster(), &definition);
+        }
         clear(store, CLUSTER).await.map_err(broken)?;
         // The engine sees that its Shoots are gone before it sees others of the same names.
         self.settled().await;
@@ -97,14 +118,16 @@ impl Garden {
         for (id, cluster) in &state.shoots {
             store.add_cluster(id).await.map_err(broken)?;
             store.set_note(id, TOKEN_KEY, &keys[id.as_str()]).await.map_err(broken)?;
-            self.endpoints().add_cluster(id).await?;
-            clear(store, id).await.map_err(broken)?;
             put_in(store, id, &cluster.objects).await.map_err(broken)?;
+            // Opened as after a restart: with its own kinds served.
+            self.endpoints().add_cluster(id).await?;
         }
         for fault in &state.faults {
             self.inject(fault.clone());
         }
-        put_in(store, CLUSTER, &state.garden).await.map_err(broken)
+        put_in(store, CLUSTER, &state.garden).await.map_err(broken)?;
+        definitions::serve_all(self.cluster());
+        Ok(())
     }
 }
 

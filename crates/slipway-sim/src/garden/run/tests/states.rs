@@ -63,11 +63,21 @@ async fn a_state_is_the_same_after_it_went_through_another_garden() {
     for _ in 0..60 {
         first.step().await;
     }
+    let served = |garden: &Garden, plural: &str| garden.cluster().registry().any("example.com", plural).is_some();
+    first.cluster().create(definition("apples", "Apple")).await.expect("a definition");
+    let inside = first.server().cluster("shoot--dev--shop").expect("its cluster");
+    inside.create(definition("cores", "Core")).await.expect("a definition");
     let state = first.export();
     assert_eq!(state.shoots.len(), 1);
     let second = Garden::start(options()).await.expect("garden");
+    second.cluster().create(definition("pears", "Pear")).await.expect("a definition");
+    assert!(served(&second, "pears"));
     second.clock().advance(SignedDuration::from_hours(100));
-    second.import(&state).await.expect("imported");
+    let (one, other) = tokio::join!(second.import(&state), second.import(&state));
+    assert_eq!((one, other), (Ok(()), Ok(())), "one after the other");
+    assert!(served(&second, "apples") && !served(&second, "pears"), "kinds come and go with their definitions");
+    let inside = second.server().cluster("shoot--dev--shop").expect("its cluster");
+    assert!(inside.registry().any("example.com", "cores").is_some());
     second.settled().await;
     let mut again = second.export();
     // The port is what this machine has free.
@@ -84,5 +94,18 @@ async fn a_state_is_the_same_after_it_went_through_another_garden() {
     broken.garden.get_mut(shoots).expect("Shoots")[0]["metadata"] = json!({"name": "nobody"});
     let refused = second.import(&broken).await.expect_err("no uid");
     assert!(refused.contains(shoots) && refused.contains("metadata.uid"), "{refused}");
+    let mut unknown = state.clone();
+    unknown.garden.insert("plums.example.com".to_owned(), Vec::new());
+    let refused = second.import(&unknown).await.expect_err("no such kind");
+    assert!(refused.contains("garden.plums.example.com"), "{refused}");
     assert_eq!(second.shoots().len(), 1);
+}
+
+fn definition(plural: &str, kind: &str) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.example.com")},
+        "spec": {"group": "example.com", "scope": "Cluster", "names": {"plural": plural, "kind": kind},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]},
+    })
 }
