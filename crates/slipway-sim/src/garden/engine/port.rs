@@ -14,7 +14,7 @@ use kube::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::protection::{Binding, binding_of};
+use super::protection::{Binding, binding_of, used_by};
 use crate::{
     garden::{
         problems::CORE,
@@ -96,11 +96,7 @@ impl Glimpse {
             key: (namespace(shoot).to_owned(), name(shoot).to_owned()),
             uid: text(shoot, "metadata.uid").to_owned(),
             seed: text(shoot, "spec.seedName").to_owned(),
-            binding: binding_of(
-                namespace(shoot),
-                text(shoot, "spec.credentialsBindingName"),
-                text(shoot, "spec.secretBindingName"),
-            ),
+            binding: used_by(shoot),
             version: version_of(shoot),
         }
     }

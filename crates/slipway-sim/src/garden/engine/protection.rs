@@ -45,6 +45,12 @@ pub fn binding_of(place: &str, credentials: &str, secret: &str) -> Option<Bindin
     }
 }
 
+/// The binding of a whole Shoot.
+pub fn used_by(shoot: &Value) -> Option<Binding> {
+    let named = |field: &str| text(shoot, field);
+    binding_of(namespace(shoot), named("spec.credentialsBindingName"), named("spec.secretBindingName"))
+}
+
 /// Which Shoots, by uid, use which binding. Clones count together.
 #[derive(Debug, Clone, Default)]
 pub struct Users(Arc<Mutex<BTreeMap<Binding, BTreeSet<String>>>>);
@@ -68,11 +74,9 @@ impl Users {
 
 /// Protects what a Shoot uses, or lets go of it.
 pub(super) async fn protect<P: Port>(shared: &Shared<P>, shoot: &Value, protect: bool) -> Result<(), Status> {
-    let (uid, place) = (text(shoot, "metadata.uid"), namespace(shoot));
-    let used = binding_of(place, text(shoot, "spec.credentialsBindingName"), text(shoot, "spec.secretBindingName"));
-    if let Some(used) = used.filter(|_| protect) {
+    if let Some(used) = used_by(shoot).filter(|_| protect) {
         // It is let go when the Shoot is gone: the server refuses it before.
-        shared.users.moved(uid, None, Some(&used));
+        shared.users.moved(text(shoot, "metadata.uid"), None, Some(&used));
         hold(&shared.port, &used, true).await?;
     }
     protect_references(shared, shoot, protect).await
@@ -106,6 +110,23 @@ pub(super) fn let_go<P: Port>(port: &P, binding: Option<Binding>) {
         }
         tracing::warn!(binding = binding.2, "a binding that nobody uses is still protected");
     });
+}
+
+/// Lets go of what nobody uses: a process that died between the last Shoot and this left it protected.
+pub(super) async fn let_go_of_left<P: Port>(port: P) {
+    for (what, old_kind) in [(BINDINGS, false), (SECRET_BINDINGS, true)] {
+        // Bindings first: one that a Shoot begins to use after this look is not among them, or unprotected.
+        let (bindings, shoots) = match (port.list(what, "").await, port.list(SHOOTS, "").await) {
+            (Ok(bindings), Ok(shoots)) => (bindings, shoots),
+            (Err(error), _) | (_, Err(error)) => {
+                return tracing::warn!(%error, "bindings that nobody uses were not looked for");
+            }
+        };
+        let used: BTreeSet<Binding> = shoots.iter().filter_map(used_by).collect();
+        let held = bindings.iter().filter(|one| texts(one, "metadata.finalizers").contains(&FINALIZER));
+        let held = held.map(|one| (old_kind, namespace(one).to_owned(), name(one).to_owned()));
+        held.filter(|one| !used.contains(one)).for_each(|one| let_go(&port, Some(one)));
+    }
 }
 
 async fn set<P: Port>(

@@ -30,7 +30,7 @@ use super::{
     faults::{self, Faults},
     life::{Env, Kept, Life, Settings},
     port::{Change, Glimpse, Port, SEEDS, SHOOTS, version_of},
-    protection::{Binding, Users, let_go},
+    protection::{Binding, Users, let_go, let_go_of_left},
 };
 use crate::{
     garden::{
@@ -128,6 +128,7 @@ pub async fn run<P: Port>(shared: Shared<P>, mut questions: mpsc::UnboundedRecei
         waiting: BTreeMap::new(),
     };
     let mut workers: JoinSet<Done> = JoinSet::new();
+    let_go_of_left(shared.port.clone()).await;
     loop {
         loop_state.start_workers(&mut workers);
         let next = loop_state.next_timer();

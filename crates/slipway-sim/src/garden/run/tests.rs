@@ -308,6 +308,26 @@ async fn credentials_in_use_stay_until_the_last_shoot_is_gone() {
     wait_for(async || binding().is_none() && secret().is_none()).await;
 }
 
+#[tokio::test]
+async fn credentials_left_protected_by_a_process_that_died_are_let_go_by_the_next() {
+    let folder = tempfile::tempdir().expect("folder");
+    let options = || Options { data: Some(folder.path().to_owned()), ..Options::default() };
+    let garden = Garden::start(options()).await.expect("garden");
+    Cluster::create(garden.cluster(), shoot("shop")).await.expect("created");
+    until(garden.cluster(), "shop", succeeded).await;
+    // As if the Shoot had gone and the process had died before it let go.
+    let left = json!({"metadata": {"finalizers": ["gardener"]}});
+    Port::patch(garden.cluster(), port::BINDINGS, "garden-dev", "gcp", "", left).await.expect("patched");
+    drop(garden);
+    let garden = Garden::start(options()).await.expect("garden");
+    let held = |called: &str| {
+        let binding = garden.cluster().get("security.gardener.cloud", "credentialsbindings", "garden-dev", called);
+        has(&binding.expect("binding"), "metadata.finalizers.0")
+    };
+    wait_for(async || !held("gcp")).await;
+    assert!(held("aws"), "a Shoot uses this one");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_driver_plays_the_life_of_a_shoot_on_a_real_gardener_api_server() {
     let real = match crate::real::Garden::start(&[]).await {
