@@ -121,8 +121,10 @@ pub async fn prepare(pass: &mut Pass) -> Prepared {
     }
     let (seen, shoot) = (&pass.seen, pass.seen.shoot.as_deref());
     let region = provisioning_info::seed_region(&pass.shared, shoot).await;
-    let details = provisioning_info::details(&seen.runtime, shoot, region, true);
-    let info = serde_saphyr::to_string(&details).unwrap_or_default();
+    let info = region.map(|region| {
+        let details = provisioning_info::details(&seen.runtime, shoot, region, true);
+        serde_saphyr::to_string(&details).unwrap_or_default()
+    });
     let logins =
         takes_logins(seen).then(|| oidc::wanted(&seen.runtime, &pass.shared.blueprints.shared_tenant()).objects);
     let users = seen.runtime.spec.security.administrators.clone();
@@ -135,7 +137,7 @@ pub async fn prepare(pass: &mut Pass) -> Prepared {
             }
         };
         let ((namespace, info), oidc, administrators) =
-            futures::join!(told(&skr, &info, was_prepared), aligned, administrators::align(&skr, &users));
+            futures::join!(told(&skr, info.as_deref(), was_prepared), aligned, administrators::align(&skr, &users));
         Ok(Prepared { namespace, info, oidc, administrators })
     });
     let done = calls.await.unwrap_or_else(|error| Prepared {
@@ -148,16 +150,25 @@ pub async fn prepare(pass: &mut Pass) -> Prepared {
     done
 }
 
-/// The namespace and the information in it. One that was prepared before has the namespace, most likely.
-async fn told(skr: &Access, info: &str, was_prepared: bool) -> (Result<(), access::Error>, Result<(), access::Error>) {
+/// The namespace and the information in it, if it is known. One that was prepared before has the namespace, most
+/// likely.
+async fn told(
+    skr: &Access,
+    info: Result<&str, &access::Error>,
+    was_prepared: bool,
+) -> (Result<(), access::Error>, Result<(), access::Error>) {
+    let write = async || match info {
+        Ok(info) => provisioning_info::write(skr, info).await,
+        Err(unknown) => Err(unknown.clone()),
+    };
     if was_prepared {
-        match provisioning_info::write(skr, info).await {
+        match write().await {
             Err(error) if error.is_not_found() => {}
             other => return (Ok(()), other),
         }
     }
     match namespace::ensure(skr).await {
-        Ok(()) => (Ok(()), provisioning_info::write(skr, info).await),
+        Ok(()) => (Ok(()), write().await),
         Err(error) => (Err(error.clone()), Err(error)),
     }
 }
