@@ -6,4 +6,5 @@ pub mod garden;
 pub mod kube;
 pub mod manager;
 pub mod measure;
+mod part;
 pub mod render;

@@ -105,8 +105,7 @@ pub(super) async fn measure(
 }
 
 /// Lets the engine run operations of twenty steps, all accepted beforehand, from its start to the
-/// last step. Claims, starts and ends of operations are part of its work here; the bare loops have
-/// none.
+/// last step. Claims, starts and ends of operations are part of its work, as of the bare loops'.
 async fn engine_loop(
     server: &Server,
     kind: Kind,
