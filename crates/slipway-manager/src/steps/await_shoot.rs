@@ -43,6 +43,8 @@ impl Step for AwaitShoot {
                     let now = pass.shared.clock.monotonic();
                     pass.remember(|memory| {
                         memory.settled_at.get_or_insert(now);
+                        memory.putting_back = None;
+                        memory.aligned = memory.aligned.or(shoot.metadata.generation);
                     });
                     let (reason, text) = if created {
                         (Reason::ShootCreationCompleted, "Shoot creation completed")
@@ -58,7 +60,11 @@ impl Step for AwaitShoot {
                     Outcome::wait("Gardener creating the Shoot", AT_LATEST)
                 }
                 Verdict::InProgress { creating: false } => {
-                    pass.report.say(unknown(Reason::Processing, "Shoot update is in progress"));
+                    let mut text = "Shoot update is in progress".to_owned();
+                    if let Some(path) = &pass.seen.memory.putting_back {
+                        text = format!("{text}: somebody else changed {path}, it is put back as the Runtime has it");
+                    }
+                    pass.report.say(unknown(Reason::Processing, &text));
                     Outcome::wait("Gardener updating the Shoot", AT_LATEST)
                 }
                 Verdict::AskLater { count, left } => {

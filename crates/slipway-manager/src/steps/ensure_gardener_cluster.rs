@@ -47,7 +47,7 @@ impl Step for EnsureGardenerCluster {
         Box::pin(async move {
             let wanted = document(&pass.seen, &pass.shared.settings.namespace);
             let there = pass.seen.cluster.as_ref().and_then(|cluster| serde_json::to_value(&**cluster).ok());
-            if there.is_some_and(|there| ownership::covers(&there, &wanted)) {
+            if there.is_some_and(|there| ownership::difference(&there, &wanted).is_none()) {
                 return Outcome::Done;
             }
             let (namespace, name) = (&pass.shared.settings.namespace, pass.seen.name());

@@ -16,6 +16,7 @@ mod life;
 mod list_ownership;
 mod refusals;
 mod rendered_shoots;
+mod strangers;
 mod sweep;
 mod walk;
 mod world;
