@@ -197,7 +197,7 @@ impl<T: Projection> Cache<T> {
                 tracing::warn!(cluster, kind, %error, "the watch broke; it is tried again");
             }
             let pause = error.retry_after.unwrap_or((millis(250) * 2_u32.pow(failures)).min(secs(30)));
-            source.access.clock().sleep(source.random.jitter(pause)).await;
+            wait_out(&source, source.random.jitter(pause)).await;
         }
     }
 
@@ -309,6 +309,25 @@ impl<T: Projection> Cache<T> {
 
     fn heard(&self, source: &Source) {
         *self.0.heard.write().unwrap_or_else(PoisonError::into_inner) = source.access.clock().monotonic();
+    }
+}
+
+/// Waits out a failure. While all calls are held one probe asks for everybody, so nobody else does, and its answer
+/// is the end of the pause for all.
+async fn wait_out(source: &Source, pause: Duration) {
+    let pause = source.access.clock().sleep(pause);
+    let Some(breaker) = &source.access.options().breaker else { return pause.await };
+    let mut changes = breaker.changes();
+    let opened = async {
+        // The sender is in the breaker we hold.
+        let _ = changes.wait_for(|open| *open).await;
+    };
+    tokio::select! {
+        biased;
+        () = opened => {
+            let _ = breaker.changes().wait_for(|open| !open).await;
+        }
+        () = pause => {}
     }
 }
 
