@@ -23,6 +23,8 @@ pub struct Memory {
     pub putting_back: Option<String>,
     /// The status last written: the cache may be behind.
     pub status: Option<RuntimeStatus>,
+    /// The `uid` that has our finalizer since then: the cache may be behind.
+    pub finalizer_on: Option<String>,
     /// The highest generation acknowledged.
     pub acknowledged: i64,
     /// Failed tries in a row at one place, and the place: who gets further starts with short pauses again.

@@ -149,6 +149,7 @@ fn people_can_force_and_suspend_and_suspending_wins() {
 /// A name, type and state of the last operation, and how far that is.
 type Row = (&'static str, Option<(&'static str, &'static str)>, Verdict);
 
+/// W3: operations of every kind are waited for.
 #[test]
 fn how_far_gardener_is() {
     let hash = (annotations::INPUT_HASH, HASH);
@@ -173,6 +174,7 @@ fn how_far_gardener_is() {
     }
 }
 
+/// W1.
 #[test]
 fn the_success_of_the_operation_before_is_none() {
     let mut late = serde_json::to_value(&*shoot(&[(annotations::INPUT_HASH, HASH)], Some(("Reconcile", "Succeeded"))))

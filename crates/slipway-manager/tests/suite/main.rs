@@ -5,6 +5,7 @@
 //! servers, where they are built.
 
 mod changes;
+mod debts;
 mod definitions;
 mod deletions;
 mod deployment;
