@@ -153,7 +153,7 @@ async fn while_calls_are_held_no_watch_is_tried_and_all_come_back_with_the_probe
     task.abort();
 }
 
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct Nothing {}
 
 impl Projection for Nothing {}
