@@ -34,13 +34,13 @@ pub(crate) async fn dispatch<D: Domain>(life: Arc<Life<D>>) {
                     let ticket = life.work().pick_up(claim.operation.id, claim.lease.fence, class);
                     let (life, slots) = (life.clone(), slots[&class].clone());
                     runners.spawn(async move {
-                        let _slot = tokio::select! {
+                        let slot = tokio::select! {
                             biased;
                             () = life.over.cancelled() => return,
                             // The semaphore is never closed.
-                            slot = slots.acquire_owned() => slot,
+                            slot = slots.acquire_owned() => slot.ok(),
                         };
-                        runner::run(life, claim, ticket).await;
+                        runner::run(life, claim, ticket, slot).await;
                     });
                 }
                 pause

@@ -9,7 +9,7 @@ use slipway_model::{
     Ending, KnownBug, LastError, OperationId, Reason, RecordKind, StepRecord, StepStatus, operation::Fields,
     ports::Next, recorder::Outcome, time::secs,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -55,10 +55,21 @@ pub(crate) struct Run<'p, D: Domain> {
     memories: Memories,
     /// Published once the write they tell of is durable.
     news: Vec<Event>,
+    slot: Slot,
 }
 
+/// The right to run steps of a class. It is given up when the last write of the run begins: that takes
+/// the database several times as long as a step's, and another operation can use the time.
+pub(crate) type Slot = Option<OwnedSemaphorePermit>;
+
 impl<'p, D: Domain> Run<'p, D> {
-    pub(crate) fn new(life: Arc<Life<D>>, hold: Hold<D>, process: &'p Process<D>, parked: Option<Parked>) -> Self {
+    pub(crate) fn new(
+        life: Arc<Life<D>>,
+        hold: Hold<D>,
+        process: &'p Process<D>,
+        parked: Option<Parked>,
+        slot: Slot,
+    ) -> Self {
         let (cursor, memories) = parked.map_or((0, Vec::new()), |parked| (parked.cursor, parked.memories));
         let ctx = StepCtx {
             hold,
@@ -71,7 +82,7 @@ impl<'p, D: Domain> Run<'p, D> {
             interrupted: Arc::new(Notify::new()),
             saving: Arc::new(AtomicBool::new(false)),
         };
-        Self { process, ctx, cursor, memories, news: Vec::new() }
+        Self { process, ctx, cursor, memories, news: Vec::new(), slot }
     }
 
     /// One move after the other. What a move changes is written before the next step runs, or
@@ -244,6 +255,7 @@ impl<'p, D: Domain> Run<'p, D> {
     }
 
     async fn rest(&mut self, life: &Arc<Life<D>>, next: Next) -> Left {
+        self.slot = None;
         match self.save(life, next).await {
             Saved::LeaseLost => Left::LeaseLost,
             Saved::Yes | Saved::Conflict => Left::InOrder,

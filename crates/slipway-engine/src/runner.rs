@@ -11,17 +11,17 @@ use slipway_model::{
 use crate::{
     hold::Hold,
     life::Life,
-    run::{Left, Parked, Run},
+    run::{Left, Parked, Run, Slot},
     step::Domain,
 };
 
 /// Runs a claim to its next rest.
-pub(crate) async fn run<D: Domain>(life: Arc<Life<D>>, claim: Claim, ticket: u64) {
+pub(crate) async fn run<D: Domain>(life: Arc<Life<D>>, claim: Claim, ticket: u64, slot: Slot) {
     let mut in_hand = InHand { life: life.clone(), id: claim.operation.id, ticket, stays: false };
     tokio::select! {
         biased;
         () = life.over.cancelled() => {}
-        left = drive(&life, claim) => in_hand.stays = left == Left::Stopping,
+        left = drive(&life, claim, slot) => in_hand.stays = left == Left::Stopping,
     }
 }
 
@@ -44,7 +44,7 @@ impl<D: Domain> Drop for InHand<D> {
     }
 }
 
-async fn drive<D: Domain>(life: &Arc<Life<D>>, claim: Claim) -> Left {
+async fn drive<D: Domain>(life: &Arc<Life<D>>, claim: Claim, slot: Slot) -> Left {
     let parked = take_parked(life, &claim);
     let Some(process) = life.shared.registry.get(&claim.operation.process) else {
         // The store hands out known processes only; should that fail, somebody else must run it.
@@ -58,7 +58,7 @@ async fn drive<D: Domain>(life: &Arc<Life<D>>, claim: Claim) -> Left {
             return fail_unreadable(life, *claim, &error).await;
         }
     };
-    let mut run = Run::new(life.clone(), hold, process, parked);
+    let mut run = Run::new(life.clone(), hold, process, parked, slot);
     let now = life.shared.time.now();
     if started {
         run.ctx.hold.record(now, RecordKind::Started { replica: life.replica.clone() });

@@ -3,8 +3,8 @@
 //! A step writes three rows: its operation is updated under a check of version and lease, its
 //! ledger row is replaced, and the flight recorder gets an entry. Before its first step an operation
 //! is taken, which updates its row; with its last step the row is updated once more and the news of
-//! its end is written. Here these rows are written by the driver alone, with hand-written statements,
-//! in the two ways one would think of first.
+//! its end is written; the flight recorder gets two more entries of each. Here these rows are written
+//! by the driver alone, with hand-written statements, in the two ways one would think of first.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ pub struct BareStep {
     pub data: String,
     /// The step.
     pub step: String,
-    /// The entry of the flight recorder: JSON text of a usual length.
-    pub record: String,
+    /// The entries of the flight recorder: the step's, and those of the operation's beginning or end.
+    pub records: Vec<String>,
     /// Time of the write.
     pub at: i64,
     /// With this step the operation ends.
@@ -37,7 +37,7 @@ impl BareStep {
             number: 0,
             data: String::new(),
             step: String::new(),
-            record: String::new(),
+            records: Vec::new(),
             at: 0,
             is_last: false,
         }
@@ -51,7 +51,7 @@ const PG_LEDGER: &str =
     VALUES ($1, 1, 'bench', $2, 'done', 1, $3, $3)
     ON CONFLICT (operation_id, stage, step) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
         first_run_at = excluded.first_run_at, last_run_at = excluded.last_run_at";
-const PG_RECORD: &str = "INSERT INTO records (operation_id, at, kind) VALUES ($1, $2, $3)";
+const PG_RECORD: &str = "INSERT INTO records (operation_id, at, kind) SELECT $1, $2, unnest($3::text[])";
 
 const PG_GROUP: &str = "
 WITH written AS (
@@ -67,7 +67,7 @@ WITH written AS (
         first_run_at = excluded.first_run_at, last_run_at = excluded.last_run_at
 ), recorder AS (
     INSERT INTO records (operation_id, at, kind)
-    SELECT r.id, r.at, r.kind FROM unnest($1::uuid[], $4::bigint[], $6::text[]) AS r (id, at, kind)
+    SELECT r.id, r.at, r.kind FROM unnest($6::uuid[], $7::bigint[], $8::text[]) AS r (id, at, kind)
 )
 SELECT count(*) FROM written";
 
@@ -155,7 +155,7 @@ impl Bare {
                 let update = sqlx::query(PG_UPDATE).bind(step.operation).bind(step.number);
                 update.bind(&step.data).bind(step.at).execute(&mut *tx).await?;
                 sqlx::query(PG_LEDGER).bind(step.operation).bind(&step.step).bind(step.at).execute(&mut *tx).await?;
-                sqlx::query(PG_RECORD).bind(step.operation).bind(step.at).bind(&step.record).execute(&mut *tx).await?;
+                sqlx::query(PG_RECORD).bind(step.operation).bind(step.at).bind(&step.records).execute(&mut *tx).await?;
                 if step.is_last {
                     end_on_postgres(&mut tx, &[step.operation], step.at).await?;
                 }
@@ -186,8 +186,10 @@ impl Bare {
                     update.bind(&step.data).bind(step.at).execute(&mut *tx).await?;
                     let ledger = sqlx::query(LITE_LEDGER).bind(step.operation).bind(&step.step);
                     ledger.bind(step.at).execute(&mut *tx).await?;
-                    let record = sqlx::query(LITE_RECORD).bind(step.operation).bind(step.at);
-                    record.bind(&step.record).execute(&mut *tx).await?;
+                    for record in &step.records {
+                        let insert = sqlx::query(LITE_RECORD).bind(step.operation).bind(step.at);
+                        insert.bind(record).execute(&mut *tx).await?;
+                    }
                     if step.is_last {
                         sqlx::query(LITE_END).bind(step.operation).bind(step.at).execute(&mut *tx).await?;
                         sqlx::query(LITE_NEWS).bind(step.operation).bind(step.at).execute(&mut *tx).await?;
@@ -211,13 +213,16 @@ async fn group_on_postgres(conn: &mut PgConnection, steps: &[BareStep]) -> Resul
     let column = |get: fn(&BareStep) -> i64| steps.iter().map(get).collect::<Vec<_>>();
     let texts = |get: fn(&BareStep) -> &str| steps.iter().map(get).collect::<Vec<_>>();
     let ids: Vec<Uuid> = steps.iter().map(|step| step.operation).collect();
+    let records = || steps.iter().flat_map(|step| step.records.iter().map(move |record| (step, record)));
     let query = sqlx::query(PG_GROUP)
         .bind(ids)
         .bind(column(|step| step.number))
         .bind(texts(|step| &step.data))
         .bind(column(|step| step.at))
         .bind(texts(|step| &step.step))
-        .bind(texts(|step| &step.record));
+        .bind(records().map(|(step, _)| step.operation).collect::<Vec<_>>())
+        .bind(records().map(|(step, _)| step.at).collect::<Vec<_>>())
+        .bind(records().map(|(_, record)| record.as_str()).collect::<Vec<_>>());
     query.execute(conn).await.map(|_| ())
 }
 

@@ -3,7 +3,7 @@
 //! They write the rows that the engine writes: an operation is taken, makes twenty steps, each with a
 //! ledger row of its own, and ends; then the next operation. What they leave out is everything that
 //! needs a decision: which operation is due and may start, who waits for an end, wishes of operators,
-//! leases, and the few records of the flight recorder besides the steps.
+//! and leases.
 
 use std::{
     sync::{
@@ -14,7 +14,7 @@ use std::{
 };
 
 use slipway_engine::SystemClock;
-use slipway_model::{JsonText, RecordKind, ports::Clock, recorder::Outcome};
+use slipway_model::{JsonText, OperationState, RecordKind, ReplicaId, ports::Clock, recorder::Outcome};
 use slipway_store::testing::bare::{Bare, BareStep};
 
 use super::{
@@ -42,6 +42,7 @@ struct Supply {
     bare: Bare,
     rows: Mutex<Vec<BareStep>>,
     clock: SystemClock,
+    replica: ReplicaId,
 }
 
 async fn prepare(
@@ -57,7 +58,8 @@ async fn prepare(
     let bare = database.bare().await?;
     let ids = bare.operations().await.map_err(|error| error.to_string())?;
     let rows = Mutex::new(ids.into_iter().map(BareStep::of).collect());
-    Ok(Supply { bare, rows, clock: SystemClock::default() })
+    let replica = ReplicaId::EXAMPLE.parse().map_err(|_| "a replica's example name is none".to_owned())?;
+    Ok(Supply { bare, rows, clock: SystemClock::default(), replica })
 }
 
 impl Supply {
@@ -78,17 +80,7 @@ impl Supply {
         name.clone_into(&mut step.step);
         let data = Data::after(u64::try_from(step.number).unwrap_or(0));
         step.data = JsonText::of(&data).map_or_else(|_| String::new(), |text| text.as_str().to_owned());
-        let record = RecordKind::Attempt {
-            stage: "bench".to_owned(),
-            step: name.to_owned(),
-            attempt: 1,
-            outcome: Outcome::Done,
-            took_us: 100,
-            reason: None,
-            until: None,
-            on: None,
-        };
-        step.record = serde_json::to_string(&record).unwrap_or_default();
+        step.records = records(name, &self.replica, step.number == 1, step.is_last);
         Some(step)
     }
 
@@ -108,6 +100,31 @@ impl Supply {
     fn per_second(&self, written: usize, begun: Duration) -> f64 {
         written as f64 / self.clock.monotonic().saturating_sub(begun).as_secs_f64()
     }
+}
+
+/// The entries of the flight recorder that the engine writes with a step.
+fn records(step: &str, replica: &ReplicaId, is_first: bool, is_last: bool) -> Vec<String> {
+    let stage = "bench".to_owned();
+    let mut kinds = Vec::new();
+    if is_first {
+        kinds.push(RecordKind::Started { replica: replica.clone() });
+        kinds.push(RecordKind::Claimed { replica: replica.clone(), taken_from: None, woken_by: None });
+    }
+    kinds.push(RecordKind::Attempt {
+        stage: stage.clone(),
+        step: step.to_owned(),
+        attempt: 1,
+        outcome: Outcome::Done,
+        took_us: 100,
+        reason: None,
+        until: None,
+        on: None,
+    });
+    if is_last {
+        kinds.push(RecordKind::StageFinished { stage });
+        kinds.push(RecordKind::Ended { state: OperationState::Succeeded, description: "done".to_owned() });
+    }
+    kinds.iter().map(|kind| serde_json::to_string(kind).unwrap_or_default()).collect()
 }
 
 /// As many workers as operations in flight, each with one transaction per step.
