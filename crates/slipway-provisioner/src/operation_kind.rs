@@ -4,7 +4,7 @@
 //! more. The process name tells them apart, so nothing has to be stored twice. One table maps both
 //! ways, and a test walks it.
 
-use slipway_model::{InstanceId, OperationType, ProcessKey};
+use slipway_model::{OperationType, ProcessKey};
 
 /// What an operation of the provisioner does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,9 +67,6 @@ const fn row(
     Row { kind, spelled, process, engine, accepted }
 }
 
-/// What stands before a runtime's id where the engine has the id of an instance.
-const INSTANCE_PREFIX: &str = "runtime:";
-
 impl OperationKind {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -121,17 +118,6 @@ impl OperationKind {
     }
 }
 
-/// The engine's name for a runtime. It has a prefix, because the broker's instances are in the same
-/// table and a platform may choose any text for those.
-pub fn instance_of(runtime: &str) -> InstanceId {
-    format!("{INSTANCE_PREFIX}{runtime}").parse().expect("a UUID after a short prefix is a good instance id")
-}
-
-/// The runtime's id in the engine's name for it; none for the broker's instances.
-pub fn runtime_of(instance: &InstanceId) -> Option<&str> {
-    instance.as_str().strip_prefix(INSTANCE_PREFIX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,11 +147,5 @@ mod tests {
             assert_eq!(TABLE.iter().filter(|row| row.spelled == kind.as_str()).count(), 1);
         }
         assert_eq!(OperationKind::of(&"provision@1".parse().expect("a process")), None);
-    }
-
-    #[test]
-    fn an_instance_of_the_broker_is_not_taken_for_a_runtime() {
-        assert_eq!(runtime_of(&instance_of("7f3a")), Some("7f3a"));
-        assert_eq!(runtime_of(&"7f3a".parse().expect("an instance")), None);
     }
 }
