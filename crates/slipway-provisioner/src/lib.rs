@@ -1,0 +1,9 @@
+//! The provisioner: a cluster by one GraphQL call.
+//!
+//! It is a face over Runtime resources: it accepts requests, keeps the log of operations, and says
+//! what became of them. Only the infrastructure manager talks to Gardener. The GraphQL side ([`http`],
+//! `graphql`, `input`) decides and stores; the steps act.
+
+pub mod operation_kind;
+
+pub use operation_kind::OperationKind;
