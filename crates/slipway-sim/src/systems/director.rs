@@ -126,6 +126,11 @@ impl Director {
         self.inner().registry.unregister(id)
     }
 
+    /// Draws a one-time token as an operator would.
+    pub fn draw_token(&self, id: &str) -> String {
+        self.inner().registry.draw_token(id)
+    }
+
     /// An agent brings its one-time token.
     pub fn redeem(&self, token: &str, runtime_id: &str) -> Redeemed {
         self.inner().registry.redeem(token, runtime_id)

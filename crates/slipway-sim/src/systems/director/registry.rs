@@ -133,9 +133,7 @@ impl Registry {
             }
             _ => {
                 self.find(tenant, &id)?;
-                let token: String = clock::random::<16>().iter().map(|byte| format!("{byte:02x}")).collect();
-                self.tokens.insert(token.clone(), (id, clock::steady() + TOKEN_LIFE));
-                json!({ "token": token, "connectorURL": CONNECTOR_URL })
+                json!({ "token": self.draw_token(&id), "connectorURL": CONNECTOR_URL })
             }
         };
         Ok(pick(&answer, &asked.selection))
@@ -205,6 +203,12 @@ impl Registry {
         self.tokens.retain(|_, (runtime, _)| runtime != id);
         self.connections.retain(|connection| connection.runtime_id != id);
         self.runtimes.len() < before
+    }
+
+    pub(super) fn draw_token(&mut self, id: &str) -> String {
+        let token: String = clock::random::<16>().iter().map(|byte| format!("{byte:02x}")).collect();
+        self.tokens.insert(token.clone(), (id.to_owned(), clock::steady() + TOKEN_LIFE));
+        token
     }
 
     pub(super) fn redeem(&mut self, token: &str, runtime_id: &str) -> Redeemed {
