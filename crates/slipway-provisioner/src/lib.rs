@@ -2,8 +2,15 @@
 //!
 //! It is a face over Runtime resources: it accepts requests, keeps the log of operations, and says
 //! what became of them. Only the infrastructure manager talks to Gardener. The GraphQL side ([`http`],
-//! `graphql`, `input`) decides and stores; the steps act.
+//! [`graphql`], [`input`]) decides and stores; the steps act.
 
+pub mod catalogue;
+pub mod errors;
+pub mod input;
+pub mod mapping;
 pub mod operation_kind;
+pub mod settings;
 
+pub use catalogue::Catalogue;
 pub use operation_kind::OperationKind;
+pub use settings::Settings;

@@ -2,6 +2,8 @@
 //! each call means. Every method is one critical section, which is what a transaction is to the
 //! SQL stores.
 
+mod runtimes;
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -45,6 +47,7 @@ struct Tables {
     fleet_time: Option<(Timestamp, Timestamp)>,
     last_record: u64,
     last_signal: u64,
+    of_runtimes: runtimes::RuntimeTables,
 }
 
 struct Row {
@@ -54,6 +57,13 @@ struct Row {
     wait_seen: u64,
     woken_by: Option<String>,
     taken_from: Option<ReplicaId>,
+}
+
+impl Row {
+    /// A new row.
+    fn of(operation: Operation) -> Self {
+        Self { operation, steps: Vec::new(), wait_seen: 0, woken_by: None, taken_from: None }
+    }
 }
 
 /// The whole content at one moment.
@@ -319,9 +329,7 @@ impl Storage for MemoryStore {
                 tables.record(victim.id, now, record);
             }
             tables.record(id, now, RecordKind::Accepted { by });
-            let row =
-                Row { operation: operation.clone(), steps: Vec::new(), wait_seen: 0, woken_by: None, taken_from: None };
-            tables.operations.insert(id, row);
+            tables.operations.insert(id, Row::of(operation.clone()));
             self.give_hint();
             Ok(Enqueued::New(operation))
         })

@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn only_canonical_ranges_are_ranges() {
-        for bad in ["", "cidr", "10.0.0.0", "10.0.0.0/33", "10.10.10.10/255", "10.0.0/8", "::/0", "1.2.3.4/+8", "1.2.3.4/"]
+        for bad in
+            ["", "cidr", "10.0.0.0", "10.0.0.0/33", "10.10.10.10/255", "10.0.0/8", "::/0", "1.2.3.4/+8", "1.2.3.4/"]
         {
             assert_eq!(bad.parse::<Cidr>(), Err(BadCidr::NotARange), "{bad}");
         }

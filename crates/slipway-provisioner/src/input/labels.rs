@@ -5,25 +5,29 @@
 //! replaced by its own JSON text ([`rewrite`]), and the scalar reads texts. A client sees objects only.
 
 mod rewrite;
+mod tokens;
 
-use juniper::{GraphQLScalar, InputValue, Scalar, ScalarValue};
+use std::fmt;
+
+use juniper::{GraphQLScalar, ScalarValue};
 use serde_json::{Map, Value};
 
-pub use rewrite::rewrite;
+pub use rewrite::{Unrewritable, rewrite};
 
 /// A JSON object of free content.
 #[derive(Debug, Clone, Default, PartialEq, GraphQLScalar)]
-#[graphql(name = "Labels", with = self, to_output_with = to_output, from_input_with = from_input, parse_token(String))]
+#[graphql(to_output_with = ScalarValue::from_displayable, from_input_with = from_input, parse_token(String))]
 pub struct Labels(pub Map<String, Value>);
 
-fn to_output<S: ScalarValue>(labels: &Labels) -> S {
-    S::from_displayable(&Value::Object(labels.0.clone()))
+impl fmt::Display for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Value::Object(self.0.clone()).fmt(f)
+    }
 }
 
-fn from_input<S: ScalarValue>(input: &Scalar<S>) -> Result<Labels, &'static str> {
-    let text = input.try_as_str().ok_or("expected an object")?;
+fn from_input(text: &str) -> Result<Labels, Box<str>> {
     match serde_json::from_str(text) {
         Ok(Value::Object(map)) => Ok(Labels(map)),
-        _ => Err("expected an object"),
+        _ => Err("expected an object".into()),
     }
 }

@@ -94,7 +94,9 @@ mod tests {
 
     #[test]
     fn other_texts_are_refused() {
-        for bad in ["", "1", "v1.33.0", "1.33.x", "1.2.3.4", "01.2.3", "1.2.3-", "1.2.3-a..b", "1.-2", "1.2-a", "latest"] {
+        for bad in
+            ["", "1", "v1.33.0", "1.33.x", "1.2.3.4", "01.2.3", "1.2.3-", "1.2.3-a..b", "1.-2", "1.2-a", "latest"]
+        {
             assert_eq!(bad.parse::<Version>(), Err(BadVersion), "{bad}");
         }
         "1.99999999999999999999.0".parse::<Version>().expect_err("too large");
