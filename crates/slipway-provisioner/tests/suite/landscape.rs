@@ -26,16 +26,18 @@ use slipway_model::{
     NewOperation, OperationId,
     ports::{Clock, Transport},
     runtime_record::RuntimeId,
+    time::{hours, mins, secs},
 };
 use slipway_provisioner::{Deadlines, Installer, OperationKind, Systems, domain::Connect};
 use slipway_sim::{
     agent::Agents,
     kube::{Server, Settings},
+    systems::reconciler::Pace,
 };
 use slipway_store::MemoryStore;
 use tokio::{sync::OnceCell, task::JoinHandle};
 
-pub(crate) use seed::{TENANT, cluster, kyma};
+use seed::TENANT;
 
 /// The control plane's cluster.
 pub(crate) const CONTROL_PLANE: &str = "kcp";
@@ -94,6 +96,7 @@ impl Ground {
             ground: self.clone(),
             clock,
             verdict: Mutex::new(None),
+            lacks_kyma: AtomicBool::new(false),
             agent_sleeps: AtomicBool::new(false),
             seeded: OnceCell::new(),
         });
@@ -104,7 +107,7 @@ impl Ground {
                 async move {
                     let cluster = shared.ground.server.cluster(SHOOT).expect("a cluster");
                     loop {
-                        shared.clock.sleep(slipway_model::time::secs(3)).await;
+                        shared.clock.sleep(secs(3)).await;
                         if shared.seeded.initialized() && !shared.agent_sleeps.load(Ordering::Relaxed) {
                             agents.attend(&cluster).await.expect("an agent can write");
                         }
@@ -112,7 +115,7 @@ impl Ground {
                 }
             }),
         ];
-        Landscape { shared, keepers }
+        Landscape { shared, keepers, deadlines: Deadlines::default() }
     }
 }
 
@@ -127,6 +130,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     /// What the manager says instead of `Ready`, if it shall say something else.
     pub(crate) verdict: Mutex<Option<Value>>,
+    /// Kyma was never installed.
+    pub(crate) lacks_kyma: AtomicBool,
     /// The agent gets no chance to connect.
     pub(crate) agent_sleeps: AtomicBool,
     seeded: OnceCell<()>,
@@ -147,7 +152,7 @@ impl Shared {
         };
         let client = self.ground.server.client(cluster).map_err(|error| error.to_string())?;
         let wire = ClientTransport::new(client, self.clock.clone());
-        wire.send(system, request, slipway_model::time::hours(1)).await.map_err(|error| error.to_string())
+        wire.send(system, request, hours(1)).await.map_err(|error| error.to_string())
     }
 }
 
@@ -155,6 +160,7 @@ impl Shared {
 pub(crate) struct Landscape {
     pub(crate) shared: Arc<Shared>,
     keepers: Vec<JoinHandle<()>>,
+    deadlines: Deadlines,
 }
 
 impl Drop for Landscape {
@@ -164,6 +170,50 @@ impl Drop for Landscape {
 }
 
 impl Landscape {
+    /// Everybody is quicker and waits less: for tests of hundreds of runs, each with its own hours.
+    pub(crate) fn in_a_hurry(mut self) -> Self {
+        let Deadlines {
+            runtime_resource,
+            cluster_domain,
+            cluster_creation,
+            bindings,
+            installation_trigger,
+            installation,
+            upgrade_record,
+            shoot_refresh,
+            shoot_upgrade,
+            agent_configuration,
+            agent_connection,
+            cluster_cleanup,
+            uninstall_trigger,
+            cluster_deletion_trigger,
+            cluster_deletion,
+            hibernation,
+        } = &mut self.deadlines;
+        for deadline in [
+            runtime_resource,
+            cluster_domain,
+            cluster_creation,
+            bindings,
+            installation_trigger,
+            installation,
+            upgrade_record,
+            shoot_refresh,
+            shoot_upgrade,
+            agent_configuration,
+            agent_connection,
+            cluster_cleanup,
+            uninstall_trigger,
+            cluster_deletion_trigger,
+            cluster_deletion,
+            hibernation,
+        ] {
+            *deadline = mins(5);
+        }
+        self.shared.sim.reconciler.set_pace(Pace { pending: secs(10), reconciling: secs(60) });
+        self
+    }
+
     pub(crate) fn wire(&self) -> Arc<dyn Transport> {
         let shared = self.shared.clone();
         Arc::new(SimulatedWire::new(self.shared.clock.clone(), move |system, request| {
@@ -203,7 +253,7 @@ impl Landscape {
             },
             has_agent: true,
             cleanup_prefix: "https://service-manager.".to_owned(),
-            deadlines: Deadlines::default(),
+            deadlines: self.deadlines,
         }
     }
 

@@ -123,7 +123,7 @@ impl World for Landscape {
 
 async fn survives(kind: OperationKind, by: By) {
     let ground = Ground::new().await;
-    let make = |clock: Arc<dyn Clock>| ground.landscape(clock, kind, by);
+    let make = |clock: Arc<dyn Clock>| ground.landscape(clock, kind, by).in_a_hurry();
     let report = matrix(make, &kind.process()).await;
     println!("{report}");
     report.assert_sound();

@@ -1,5 +1,7 @@
 //! What is there before a story begins: what was accepted, and the runtime as earlier operations left it.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::{Value, json};
 use slipway_kube::{
     gardener_cluster,
@@ -29,7 +31,7 @@ const KUBECONFIG: &str =
     "apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster:\n    server: https://c.example.com\n";
 
 /// The cluster that is asked for.
-pub(crate) fn cluster() -> ClusterSpec {
+fn cluster() -> ClusterSpec {
     serde_json::from_value(json!({
         "name": "c-1", "kubernetesVersion": "1.33.0", "targetSecret": "s", "region": "europe-west3", "platformRegion": "",
         "machineType": "n2-standard-4", "workerCidr": "10.250.0.0/16", "podsCidr": "10.96.0.0/13",
@@ -43,7 +45,7 @@ pub(crate) fn cluster() -> ClusterSpec {
 }
 
 /// The Kyma that is asked for.
-pub(crate) fn kyma() -> KymaSpec {
+fn kyma() -> KymaSpec {
     let component = |name: &str, configuration: Value| json!({ "component": name, "namespace": "kyma-system", "sourceUrl": null, "conflictStrategy": null, "configuration": configuration });
     serde_json::from_value(json!({
         "version": "2.20.5", "profile": "Production", "conflictStrategy": "Merge", "modules": ["btp-operator"],
@@ -195,7 +197,9 @@ pub(super) async fn seed(shared: &Shared) {
     if shared.kind == OperationKind::DeprovisionNoInstall {
         return;
     }
-    installed(shared, &api).await;
+    if !shared.lacks_kyma.load(Ordering::Relaxed) {
+        installed(shared, &api).await;
+    }
     connected(shared, &shoot).await;
 }
 
