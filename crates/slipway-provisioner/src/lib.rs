@@ -4,13 +4,21 @@
 //! what became of them. Only the infrastructure manager talks to Gardener. The GraphQL side ([`http`],
 //! [`graphql`], [`input`]) decides and stores; the steps act.
 
+pub mod api;
+pub mod auth;
 pub mod catalogue;
+pub mod clusters;
 pub mod errors;
+pub mod graphql;
+pub mod http;
 pub mod input;
 pub mod mapping;
 pub mod operation_kind;
+pub mod registration;
 pub mod settings;
+pub mod status;
 
+pub use api::Api;
 pub use catalogue::Catalogue;
 pub use operation_kind::OperationKind;
 pub use settings::Settings;

@@ -1,0 +1,3 @@
+//! The provisioner as its clients meet it.
+
+mod api;
