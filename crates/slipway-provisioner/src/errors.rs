@@ -107,6 +107,8 @@ pub mod reason {
     pub const ROLLBACK_NOT_ALLOWED: &str = "err_rollback_not_allowed";
     /// The cluster sleeps.
     pub const HIBERNATED: &str = "err_runtime_hibernated";
+    /// Gardener does not let the cluster sleep.
+    pub const HIBERNATION_NOT_POSSIBLE: &str = "err_hibernation_not_possible";
     /// A field that cannot change.
     pub const IMMUTABLE_FIELD: &str = "err_immutable_field";
 }

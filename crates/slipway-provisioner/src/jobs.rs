@@ -1,3 +1,4 @@
 //! Rounds that nobody asks for: each is one file, and each is a loop over the port of time.
 
 pub mod agents;
+pub mod intents;

@@ -13,7 +13,7 @@ use slipway_kube::wire::Kind;
 use slipway_model::{Component, time::secs};
 
 use super::{Outcome, record, settle, wait};
-use crate::{cluster, domain::Provisioner, resource};
+use crate::{domain::Provisioner, reach, resource};
 
 const BINDING: Kind =
     Kind { group: "rbac.authorization.k8s.io", version: "v1", plural: "clusterrolebindings", namespaced: false };
@@ -40,7 +40,7 @@ impl Step<Provisioner> for CheckBindings {
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let record = record(ctx).await?;
     let (_, people) = resource::configuration(ctx, &record).await?;
-    let bindings = cluster::reach(ctx).await?.list(&BINDING, "").await?;
+    let bindings = reach::cluster(ctx).await?.list(&BINDING, "").await?;
     let missing =
         people.administrators.iter().filter(|name| !bindings.iter().any(|binding| binds(binding, name))).count();
     if missing == 0 {

@@ -22,8 +22,8 @@ use slipway_model::{Component, time::secs};
 
 use super::runtime_id;
 use crate::{
-    cluster,
     domain::{Kubeconfig, Provisioner, wait_key},
+    reach,
 };
 
 const GROUP: &str = "servicecatalog.k8s.io";
@@ -54,7 +54,7 @@ impl Step<Provisioner> for CleanupCluster {
             }
             Err(error) => return ctx.skip(chain(&error)),
         }
-        let Ok(api) = cluster::reach(ctx).await else { return ctx.skip("the kubeconfig is of no use") };
+        let Ok(api) = reach::cluster(ctx).await else { return ctx.skip("the kubeconfig is of no use") };
         let force = ctx.running_for() >= deadline / 2;
         match clean(&api, &ctx.systems().cleanup_prefix, force).await {
             Ok(0) => ctx.done(),

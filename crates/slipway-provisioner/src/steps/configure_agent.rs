@@ -13,8 +13,9 @@ use slipway_model::{Component, runtime_record::RuntimeRecord};
 
 use super::{Outcome, Problem, record, settle};
 use crate::{
-    agent, cluster,
+    agent,
     domain::{AgentToken, Provisioner, Systems},
+    reach,
 };
 
 /// See the [module](self).
@@ -43,7 +44,7 @@ async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     else {
         return Ok(ctx.done());
     };
-    let api = cluster::reach(ctx).await?;
+    let api = reach::cluster(ctx).await?;
     write(&api, &record, &token).await?;
     Ok(ctx.done())
 }

@@ -12,7 +12,7 @@ use slipway_kube::wire::{Error, Kind};
 use slipway_model::{Component, Reason};
 
 use super::{Outcome, settle};
-use crate::{agent, cluster, domain::Provisioner};
+use crate::{agent, domain::Provisioner, reach};
 
 /// See the [module](self).
 pub struct DropAgentConnection;
@@ -34,7 +34,7 @@ impl Step<Provisioner> for DropAgentConnection {
 }
 
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
-    let api = cluster::reach(ctx).await?;
+    let api = reach::cluster(ctx).await?;
     match api.delete(&Kind::COMPASS_CONNECTION, "", agent::CONNECTION).await {
         Ok(()) | Err(Error::NotFound) => Ok(ctx.done()),
         Err(Error::NoKind) => {

@@ -19,8 +19,8 @@ use slipway_model::{
 use super::{Outcome, Problem, configure_agent, note, record, settle, wait};
 use crate::{
     agent::{self, Seen},
-    cluster,
     domain::{AgentToken, Provisioner},
+    reach,
 };
 
 /// See the [module](self).
@@ -48,7 +48,7 @@ async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
         return Ok(ctx.done());
     }
     let record = record(ctx).await?;
-    let api = cluster::reach(ctx).await?;
+    let api = reach::cluster(ctx).await?;
     let seen = match api.get(&Kind::COMPASS_CONNECTION, "", agent::CONNECTION).await {
         Ok(connection) => agent::seen(Some(&connection)),
         // Without the kind there is no agent yet; it brings its kind along.

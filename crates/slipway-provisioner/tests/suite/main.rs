@@ -1,5 +1,7 @@
-//! The provisioner's processes as wholes: against the simulators, on simulated time.
+//! The provisioner as its clients meet it, and its processes as wholes: against the simulators, on
+//! simulated time.
 
+mod api;
 mod golden;
 mod landscape;
 mod laws;

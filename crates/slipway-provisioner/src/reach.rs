@@ -28,7 +28,7 @@ pub fn by_kubeconfig(clock: Arc<dyn Clock>) -> Connect {
 }
 
 /// The cluster of the kubeconfig in the memory of the stage.
-pub(crate) async fn reach(ctx: &mut StepCtx<Provisioner>) -> Result<Api, Problem> {
+pub(crate) async fn cluster(ctx: &mut StepCtx<Provisioner>) -> Result<Api, Problem> {
     let Some(kubeconfig) = ctx.memory().get::<Kubeconfig>().map(|kubeconfig| kubeconfig.secret().clone()) else {
         return Err(Problem::last(StepError::internal("no kubeconfig was fetched in this stage")));
     };
