@@ -140,7 +140,7 @@ pub struct Systems {
     /// The way into customers' clusters.
     pub connect: Connect,
     /// The Director; none when there is no registry of runtimes.
-    pub director: Option<director::Client>,
+    pub director: Option<Arc<director::Client>>,
     /// Who installs Kyma.
     pub installer: Installer,
     /// Whether clusters have an agent.

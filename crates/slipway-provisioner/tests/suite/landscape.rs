@@ -246,7 +246,7 @@ impl Landscape {
             control_plane: Api::new(wire, Systems::CONTROL_PLANE, "http://kcp"),
             namespace: NAMESPACE.to_owned(),
             connect,
-            director: Some(director),
+            director: Some(Arc::new(director)),
             installer: match by {
                 By::Reconciler => Installer::Reconciler(reconciler),
                 By::LifecycleManager => Installer::LifecycleManager { channel: "regular".to_owned() },
