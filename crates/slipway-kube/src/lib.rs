@@ -11,6 +11,7 @@ pub mod gardener_cluster;
 pub mod labels;
 pub mod runtime;
 pub mod shoot;
+pub mod wire;
 
 pub use gardener_cluster::GardenerCluster;
 pub use runtime::{Runtime, RuntimeState};

@@ -63,6 +63,8 @@ pub struct Reassignment {
 #[derive(Debug, Clone)]
 pub struct Acceptance {
     /// A new runtime, for a provisioning; else the one that the operation's instance names must live.
+    /// When it was deleted, its agent and its version are the store's to say. A tombstone of the same
+    /// id is replaced.
     pub runtime: Option<RuntimeRecord>,
     /// The runtime moves to another tenant; written to the audit log as an entry of its own too.
     pub tenant: Option<Reassignment>,
@@ -191,7 +193,8 @@ pub trait Runtimes: Send + Sync + 'static {
         now: Timestamp,
     ) -> BoxFuture<'a, StoreResult<RolledBack>>;
 
-    /// Moves a runtime to another tenant where no operation is started; with an entry in the audit log.
+    /// Moves a runtime to another tenant where no operation is started. The audit log calls it
+    /// `tenantReassigned`, whatever was asked, as it does for one that comes with an operation.
     fn reassign<'a>(
         &'a self,
         id: RuntimeId,

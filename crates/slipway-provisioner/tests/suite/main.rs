@@ -1,3 +1,9 @@
-//! The provisioner as its clients meet it.
+//! The provisioner as its clients meet it, and its processes as wholes: against the simulators.
 
 mod api;
+mod golden;
+mod landscape;
+mod laws;
+mod matrix;
+mod pages;
+mod stories;

@@ -16,7 +16,7 @@ use super::{
     intents, kyma, limits, no_runtime, records,
 };
 use crate::{
-    error::Tried,
+    error::{Fault, Tried},
     rows::{self, Cells, operation_columns, unreadable},
     secrets::{DataKey, Keyring},
 };
@@ -65,36 +65,42 @@ pub(crate) async fn accept<C: Conn>(
     if let Some(row) = conn.row(UNFINISHED, args![instance.as_str()]).await? {
         return Ok(Accepted::Busy(rows::operation(&row, keyring)?));
     }
-    let mut runtime = match (&request.runtime, records::runtime(conn, id).await?) {
+    let (mut tenant, new_key) = match (&request.runtime, records::runtime(conn, id).await?) {
         (Some(_), Some(old)) if old.is_live() => return Ok(Accepted::IdTaken(old)),
-        (Some(new), _) => {
+        (Some(new), tombstone) => {
             if let Some(other) = records::runtime_by_name(conn, &new.project, &new.shoot_name).await? {
                 return Ok(Accepted::NameTaken(other));
             }
-            insert_runtime(conn, keyring, new).await?;
-            new.clone()
+            if tombstone.is_some() {
+                // What was in force before is not any more.
+                kyma::deactivate(conn, id).await?;
+            }
+            (new.tenant.clone(), Some(insert_runtime(conn, keyring, new).await?))
         }
         (None, None) => return Err(no_runtime(id).into()),
         (None, Some(old)) if !old.is_live() => return Ok(Accepted::Gone(old)),
-        (None, Some(old)) => old,
+        (None, Some(old)) => (old.tenant, None),
     };
 
     let operation = request.operation.clone().accepted(now);
-    if let Some(tenant) = &request.tenant {
-        match records::change_tenant(conn, id, tenant).await? {
+    if let Some(change) = &request.tenant {
+        match records::change_tenant(conn, id, change).await? {
             Some(true) => {
-                audit::add_reassignment(conn, &request.audit.who, id, tenant, Some(operation.id), now).await?;
+                audit::add_reassignment(conn, &request.audit.who, id, change, Some(operation.id), now).await?;
             }
             Some(false) => {}
             None => return Err(has_another_tenant(id).into()),
         }
-        runtime.tenant = tenant.new.clone();
+        tenant = change.new.clone();
     }
     if let Some(key) = &request.intent {
         intents::commit(conn, key).await?;
     }
     if request.config.is_some() || request.kyma.is_some() {
-        let key = data_key(conn, keyring, id).await?;
+        let key = match new_key {
+            Some(key) => key,
+            None => data_key(conn, keyring, id).await?,
+        };
         if let Some(config) = &request.config {
             append_config(conn, &key, id, config, &operation).await?;
         }
@@ -105,7 +111,7 @@ pub(crate) async fn accept<C: Conn>(
     let turn = conn.row(NEXT_TURN, args![instance.as_str()]).await?.map_or(Ok(1), |row| row.int("turn"))?;
     conn.insert_operation(keyring, &operation, turn).await?;
     conn.record(&operation, now, &RecordKind::Accepted { by: request.operation.by.clone() }).await?;
-    audit::add(conn, &request.audit, id, &runtime.tenant, Some(operation.id), now).await?;
+    audit::add(conn, &request.audit, id, &tenant, Some(operation.id), now).await?;
     Ok(Accepted::New(operation))
 }
 
@@ -123,8 +129,9 @@ pub(crate) fn nothing_to_upgrade(id: RuntimeId) -> StoreError {
     StoreError::Refused(format!("runtime {id} has no Kyma configuration to upgrade from"))
 }
 
-async fn insert_runtime<C: Conn>(conn: &mut C, keyring: &Keyring, new: &RuntimeRecord) -> Tried<()> {
-    let key = DataKey::draw(keyring, new.id).wrap(keyring);
+async fn insert_runtime<C: Conn>(conn: &mut C, keyring: &Keyring, new: &RuntimeRecord) -> Tried<DataKey> {
+    let key = DataKey::draw(keyring, new.id);
+    let wrapped = key.wrap(keyring);
     let args = args![
         new.id,
         new.tenant.as_str(),
@@ -134,12 +141,14 @@ async fn insert_runtime<C: Conn>(conn: &mut C, keyring: &Keyring, new: &RuntimeR
         new.director_id.clone(),
         new.director_owned,
         new.created_at,
-        key.sealed,
-        key.under,
+        wrapped.sealed,
+        wrapped.under,
     ];
-    conn.run(INSERT_RUNTIME, args).await?;
-    // What was in force before the tombstone is not any more.
-    kyma::deactivate(conn, new.id).await
+    match conn.run(INSERT_RUNTIME, args).await? {
+        // Somebody else has stored this id since it was looked for.
+        0 => Err(Fault::Race),
+        _ => Ok(key),
+    }
 }
 
 async fn data_key<C: Conn>(conn: &mut C, keyring: &Keyring, id: RuntimeId) -> Tried<DataKey> {
