@@ -6,6 +6,10 @@ pub const RUNTIME_ID: &str = "infrastructuremanager.kyma-project.io/runtime-id";
 pub const RUNTIME_GENERATION: &str = "infrastructuremanager.kyma-project.io/runtime-generation";
 /// On a Shoot: the hash of everything it was last rendered from.
 pub const INPUT_HASH: &str = "infrastructuremanager.kyma-project.io/input-hash";
+/// On a Shoot: how often we asked for another attempt, as `<input hash>:<count>`.
+pub const RETRIES: &str = "infrastructuremanager.kyma-project.io/retries";
+/// On a GardenerCluster: the hash of what its cluster was last prepared with.
+pub const PREPARED_HASH: &str = "infrastructuremanager.kyma-project.io/prepared-hash";
 /// On a Shoot: the licence type of the customer.
 pub const LICENCE_TYPE: &str = "infrastructuremanager.kyma-project.io/licence-type";
 

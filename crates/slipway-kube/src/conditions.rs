@@ -106,8 +106,11 @@ words! {
 use Reason as R;
 use Status::{False, True, Unknown};
 
+/// A reason, and the statuses it may come with.
+pub type Allowed = (Reason, &'static [Status]);
+
 /// Which reasons a type may have, each with the statuses it may come with.
-pub static CATALOGUE: &[(Type, &[(Reason, &[Status])])] = &[
+pub static CATALOGUE: &[(Type, &[Allowed])] = &[
     (
         Type::Provisioned,
         &[

@@ -58,10 +58,10 @@ words! {
     status = "GardenerClusterStatus",
     derive = "PartialEq",
     doc = "A kubeconfig of a Shoot, kept fresh in a Secret.",
-    printcolumn(name = "STATE", type_ = "string", json_path = ".status.state"),
-    printcolumn(name = "RUNTIME-ID", type_ = "string", json_path = ".metadata.labels.kyma-project\\.io/runtime-id"),
-    printcolumn(name = "SHOOT-NAME", type_ = "string", json_path = ".metadata.labels.kyma-project\\.io/shoot-name"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn = r#"{"name":"STATE","type":"string","jsonPath":".status.state"}"#,
+    printcolumn = r#"{"name":"RUNTIME-ID","type":"string","jsonPath":".metadata.labels.kyma-project\\.io/runtime-id"}"#,
+    printcolumn = r#"{"name":"SHOOT-NAME","type":"string","jsonPath":".metadata.labels.kyma-project\\.io/shoot-name"}"#,
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
 pub struct GardenerClusterSpec {
     /// The Secret.

@@ -49,10 +49,10 @@ pub type Raw = serde_json::Map<String, serde_json::Value>;
     status = "RuntimeStatus",
     derive = "PartialEq",
     doc = "A managed Kubernetes cluster, as its owner wants it.",
-    printcolumn(name = "Provider", type_ = "string", json_path = ".spec.shoot.provider.type"),
-    printcolumn(name = "Region", type_ = "string", json_path = ".spec.shoot.region"),
-    printcolumn(name = "STATE", type_ = "string", json_path = ".status.state"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn = r#"{"name":"Provider","type":"string","jsonPath":".spec.shoot.provider.type"}"#,
+    printcolumn = r#"{"name":"Region","type":"string","jsonPath":".spec.shoot.region"}"#,
+    printcolumn = r#"{"name":"STATE","type":"string","jsonPath":".status.state"}"#,
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeSpec {

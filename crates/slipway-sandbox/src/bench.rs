@@ -4,3 +4,4 @@
 pub mod engine;
 pub mod kube;
 pub mod measure;
+pub mod render;

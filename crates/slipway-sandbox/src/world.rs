@@ -8,6 +8,7 @@
 
 mod clusters;
 mod folder;
+mod landscape;
 
 use std::{
     io,
@@ -15,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use slipway_server::{ConfigError, News, Server, Settings, Sources, StartError, Status, config};
+use slipway_server::{ConfigError, News, Server, Settings, Sources, StartError, Status, config, manager::RoleError};
 use slipway_sim::{Listening, Systems};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
@@ -59,15 +60,18 @@ pub enum UpError {
     /// The server does not start.
     #[error(transparent)]
     Server(#[from] StartError),
+    /// The infrastructure manager does not start.
+    #[error("the infrastructure manager does not start: {0}")]
+    Manager(#[from] RoleError),
 }
 
 impl UpError {
     /// Whether the configuration is to blame, and not the world around.
     pub fn is_configuration(&self) -> bool {
         match self {
-            Self::Config(_) => true,
+            Self::Config(_) | Self::Manager(RoleError::Files(_)) => true,
             Self::Server(error) => error.is_configuration(),
-            Self::Folder(_) | Self::Simulator(_) | Self::Clusters(_) => false,
+            Self::Folder(_) | Self::Simulator(_) | Self::Clusters(_) | Self::Manager(_) => false,
         }
     }
 }
@@ -75,6 +79,7 @@ impl UpError {
 /// The running landscape.
 pub struct World {
     server: Server,
+    managed: landscape::Managed,
     clusters: Clusters,
     folder: Folder,
     systems: Systems,
@@ -122,7 +127,8 @@ impl Plan {
         let Self { settings, clusters, folder, systems, listening } = self;
         let server = Server::start(settings).await?;
         tokio::spawn(pass_on(systems.hello.reads(), server.news()));
-        Ok(World { server, clusters, folder, systems, listening })
+        let managed = landscape::Managed::start(folder.path(), &clusters).await?;
+        Ok(World { server, managed, clusters, folder, systems, listening })
     }
 }
 
@@ -165,6 +171,11 @@ impl World {
         self.listening.iter().map(|(name, socket)| (*name, socket.url()))
     }
 
+    /// How the infrastructure manager is.
+    pub fn manager(&self) -> slipway_server::manager::Probe {
+        self.managed.role.probe()
+    }
+
     /// The clusters.
     pub fn clusters(&self) -> &Clusters {
         &self.clusters
@@ -178,5 +189,7 @@ impl World {
     /// Stops in good order.
     pub async fn stop(self) {
         self.server.stop().await;
+        // Dropped, not said goodbye to: it holds no Lease here, and nothing of it is lost.
+        drop(self.managed);
     }
 }

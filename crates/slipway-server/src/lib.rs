@@ -7,8 +7,10 @@
 pub mod config;
 pub mod http;
 pub mod log;
+pub mod manager;
 mod metrics;
 mod server;
+pub mod shoots;
 mod signals;
 
 pub use config::{ConfigError, Settings, Sources};

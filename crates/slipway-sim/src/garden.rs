@@ -12,6 +12,8 @@
 //! | [`kinds`], [`schema`] | the kinds, as rows for the embedded API, and their fields |
 //! | [`engine`] | how Shoots live |
 //! | [`certificates`], [`kubeconfig`], [`endpoints`] | how their clusters are reached |
+//! | [`requests`] | what goes wrong with requests on demand |
+//! | [`scenario`] | what happens from outside, and when |
 //! | [`landscape`] | what there is at the beginning |
 //! | [`control`], [`journal`], [`clock`] | what can be told and asked while it runs |
 
@@ -35,7 +37,9 @@ pub mod names;
 pub mod problems;
 pub mod profile;
 pub mod quota;
+pub mod requests;
 pub mod rules;
+pub mod scenario;
 pub mod scheduler;
 pub mod schema;
 pub mod shoot;

@@ -41,7 +41,7 @@ pub mod selector;
 pub mod server;
 pub mod status;
 pub mod store;
-mod tls;
+pub(crate) mod tls;
 pub mod write;
 
 pub use cluster::{Cluster, Place};

@@ -2,7 +2,10 @@
 
 mod bench;
 mod config;
+mod manager_flags;
 mod operations;
+mod plan;
+mod render;
 mod serve;
 mod sim;
 mod up;
@@ -22,8 +25,10 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Up(up::Up),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     Operations(operations::Operations),
+    Render(render::Render),
+    Plan(plan::Plan),
     #[command(subcommand)]
     Config(config::Config),
     #[command(subcommand)]
@@ -38,6 +43,8 @@ impl Cli {
             Command::Up(up) => on_runtime(up.run()),
             Command::Serve(serve) => on_runtime(serve.run()),
             Command::Operations(operations) => on_runtime(operations.run()),
+            Command::Render(render) => render.run(),
+            Command::Plan(plan) => on_runtime(plan.run()),
             Command::Config(config) => config.run(),
             Command::Sim(sim) => sim.run(),
             Command::Bench(bench) => on_runtime(bench.run()),
@@ -53,9 +60,11 @@ fn on_runtime(run: impl Future<Output = Result<(), Failure>>) -> Result<(), Fail
     result
 }
 
-/// The environment as pairs. A variable that is not text cannot be one of ours.
+/// The environment as pairs. A variable that is not text cannot be one of ours, and those of the manager's flags
+/// are read with the flags.
 fn environment() -> Vec<(String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| !name.starts_with("SLIPWAY_INFRA_"))
         .collect()
 }

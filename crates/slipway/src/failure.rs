@@ -18,6 +18,8 @@ pub(crate) enum Failure {
     Usage(anyhow::Error),
     /// There is no such thing.
     NotFound(anyhow::Error),
+    /// It worked, and the answer is in the exit code too; the command's own help says what it means.
+    Verdict(u8),
 }
 
 impl Failure {
@@ -29,19 +31,27 @@ impl Failure {
         Self::Usage(error.into())
     }
 
+    /// Whether there is something to say about it.
+    pub(crate) fn is_told(&self) -> bool {
+        !matches!(self, Self::Verdict(_))
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Failed(_) => 1,
             Self::Usage(_) => 2,
             Self::NotFound(_) => 3,
+            Self::Verdict(code) => *code,
         })
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Failed(error) | Self::Usage(error) | Self::NotFound(error)) = self;
-        // With its causes; none of ours repeats its cause.
-        write!(f, "{error:#}")
+        match self {
+            // With its causes; none of ours repeats its cause.
+            Self::Failed(error) | Self::Usage(error) | Self::NotFound(error) => write!(f, "{error:#}"),
+            Self::Verdict(code) => write!(f, "the verdict is {code}"),
+        }
     }
 }

@@ -15,7 +15,9 @@ fn main() -> ExitCode {
     match cli.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("slipway: {failure}");
+            if failure.is_told() {
+                eprintln!("slipway: {failure}");
+            }
             failure.exit_code()
         }
     }

@@ -34,6 +34,7 @@ pub struct RuntimeShoot {
     pub enable_nvidia_openshell: Option<bool>,
     /// The Kubernetes version and its API server.
     #[serde(default)]
+    #[schemars(transform = rules::without_default)]
     pub kubernetes: Kubernetes,
     /// The cloud and its machines.
     pub provider: Provider,
@@ -135,7 +136,7 @@ pub struct Provider {
     #[schemars(extend("x-kubernetes-validations" = [rules::immutable("the provider")]))]
     pub provider_type: ProviderType,
     /// The pool of Kyma itself: exactly one.
-    #[schemars(length(max = 1))]
+    #[schemars(length(max = 4))]
     pub workers: Vec<Worker>,
     /// Pools of the customer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

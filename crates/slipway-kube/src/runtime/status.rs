@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ClusterFacts;
+use super::{ClusterFacts, rules::without_default};
 
 /// What became of a Runtime.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,18 +69,22 @@ impl RuntimeState {
 pub struct LastOperation {
     /// In a sentence.
     #[serde(default)]
+    #[schemars(transform = without_default)]
     pub description: String,
     /// When this was last written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_update_time: Option<Time>,
     /// How much of it is done, in percent.
     #[serde(default)]
+    #[schemars(transform = without_default)]
     pub progress: i32,
     /// `Processing`, `Succeeded`, `Error`, `Failed`, `Pending` or `Aborted`.
     #[serde(default)]
+    #[schemars(transform = without_default)]
     pub state: String,
     /// `Create`, `Reconcile`, `Delete`, `Migrate`, `Restore` or `LiveMigrate`.
     #[serde(default, rename = "type")]
+    #[schemars(transform = without_default)]
     pub operation_type: String,
 }
 
@@ -90,6 +94,7 @@ pub struct LastOperation {
 pub struct LastError {
     /// In a sentence.
     #[serde(default)]
+    #[schemars(transform = without_default)]
     pub description: String,
     /// In Gardener's words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -66,6 +66,7 @@ pub struct Machine {
 pub struct MachineImage {
     /// Its name.
     #[serde(default)]
+    #[schemars(transform = rules::without_default)]
     pub name: String,
     /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]

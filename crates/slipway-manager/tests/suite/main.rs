@@ -1,2 +1,18 @@
 //! The suite of the manager: one binary, one file per story.
+//!
+//! The manager stands between an embedded Kubernetes API and a simulated garden; the calls are those of
+//! production, without sockets where both ends are in this process. What it renders is also shown to real
+//! servers, where they are built.
 
+mod changes;
+mod definitions;
+mod deletions;
+mod extension;
+mod gardens;
+mod kubeconfigs;
+mod lanes;
+mod life;
+mod list_ownership;
+mod refusals;
+mod rendered_shoots;
+mod world;

@@ -5,16 +5,14 @@
 //!
 //! | request | does |
 //! |---|---|
-//! | `GET /clock`, `POST /clock` `{"advanceSeconds": 60}`, `{"to": "..."}`, `{"scale": 600}`, `{"manual": true}` | time |
+//! | `GET /clock`, `POST /clock` `{"advanceSeconds": 60}`, `{"to": "..."}`, `{"scale": 600}`, `{"manual": true}`, `{"nextEvent": true}` | time |
 //! | `GET /faults`, `POST /faults` (one [`Aimed`]), `DELETE /faults?shoot=namespace/name` | faults of lives |
 //! | `POST /requests` (one [`RequestFault`]), `DELETE /requests` | faults of the API |
+//! | `POST /scenario` (JSON or YAML, see [`Scenario`]) | plays it from now on |
 //! | `GET /journal?since=n` | what happened |
 //! | `GET /shoots`, `POST /shoots/{namespace}/{name}/status` (merge patch) | states, and forcing them |
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU32, Ordering},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::{
     Json, Router,
@@ -33,90 +31,13 @@ use super::{
         faults::Aimed,
         port::{Port as _, SHOOTS},
     },
+    requests::RequestFault,
+    scenario::Scenario,
     value::at,
 };
-use crate::{
-    kube::{
-        http::Trouble,
-        status::{Details, Status},
-    },
-    listening::Listening,
-};
-
-/// A fault of the garden's API (F6, F9, F15): which requests, what happens, how often.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct RequestFault {
-    /// HTTP method; empty means any.
-    pub method: String,
-    /// A part of the path; empty means any.
-    pub path: String,
-    /// Answer with this code.
-    pub code: u16,
-    /// And with this sentence.
-    pub message: String,
-    /// And ask to come back after so many seconds.
-    pub retry_after: u32,
-    /// Break the connection instead: before, or after the write took effect.
-    pub reset: Option<Reset>,
-    /// So many requests; for ever if absent.
-    pub times: Option<u32>,
-}
-
-/// When the connection breaks.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Reset {
-    /// Nothing happened.
-    Before,
-    /// It happened, and nobody was told.
-    After,
-}
-
-impl RequestFault {
-    fn trouble(&self) -> Trouble {
-        match self.reset {
-            Some(Reset::Before) => Trouble::Reset,
-            Some(Reset::After) => Trouble::ResetAfter,
-            None => {
-                let reason = match self.code {
-                    403 => "Forbidden",
-                    409 => "Conflict",
-                    429 => "TooManyRequests",
-                    503 => "ServiceUnavailable",
-                    504 => "Timeout",
-                    _ => "InternalError",
-                };
-                let mut status = Status::new(self.code, reason, self.message.clone());
-                if self.retry_after > 0 {
-                    let details = Details { retry_after_seconds: self.retry_after, ..Details::default() };
-                    status.details = Some(Box::new(details));
-                }
-                Trouble::Status(status)
-            }
-        }
-    }
-}
+use crate::listening::Listening;
 
 impl Garden {
-    /// Lets requests of the garden's API fail; an empty list ends it.
-    pub fn fail_requests(&self, faults: Vec<RequestFault>) {
-        if faults.is_empty() {
-            return self.server().set_faults(None);
-        }
-        let faults: Vec<(RequestFault, AtomicU32)> =
-            faults.into_iter().map(|fault| (fault, AtomicU32::new(0))).collect();
-        self.server().set_faults(Some(Arc::new(move |seen| {
-            let strikes = |(fault, struck): &&(RequestFault, AtomicU32)| {
-                let meant = seen.cluster == super::run::CLUSTER
-                    && (fault.method.is_empty() || fault.method == seen.method.as_str())
-                    && seen.path.contains(&fault.path);
-                meant && struck.fetch_add(1, Ordering::Relaxed) < fault.times.unwrap_or(u32::MAX)
-            };
-            faults.iter().find(strikes).map(|(fault, _)| fault.trouble())
-        })));
-    }
-
     /// Opens the control API on a free port of loopback.
     pub async fn control(self: &Arc<Self>) -> std::io::Result<Listening> {
         let control = Control { garden: self.clone(), requests: Arc::default() };
@@ -124,6 +45,7 @@ impl Garden {
             .route("/clock", get(clock).post(set_clock))
             .route("/faults", get(faults).post(inject).delete(clear))
             .route("/requests", post(fail_requests).delete(heal_requests))
+            .route("/scenario", post(scenario))
             .route("/journal", get(journal))
             .route("/shoots", get(shoots))
             .route("/shoots/{namespace}/{name}/status", post(force))
@@ -145,6 +67,7 @@ struct Time {
     to: Option<Timestamp>,
     scale: Option<f64>,
     manual: Option<bool>,
+    next_event: Option<bool>,
 }
 
 async fn clock(State(control): State<Control>) -> Json<Value> {
@@ -169,6 +92,9 @@ async fn set_clock(State(control): State<Control>, Json(time): Json<Time>) -> Js
     }
     if let Some(to) = time.to {
         clock.advance_to(to);
+    }
+    if time.next_event == Some(true) {
+        control.garden.step().await;
     }
     control.garden.journal().record(clock.now(), "clock", "", Value::Null);
     self::clock(State(control)).await
@@ -210,6 +136,13 @@ async fn heal_requests(State(control): State<Control>) -> StatusCode {
     control.requests.lock().unwrap_or_else(PoisonError::into_inner).clear();
     control.garden.fail_requests(Vec::new());
     StatusCode::NO_CONTENT
+}
+
+async fn scenario(State(control): State<Control>, text: String) -> Result<StatusCode, (StatusCode, String)> {
+    let scenario = Scenario::parse(&text).map_err(|error| (StatusCode::BAD_REQUEST, error))?;
+    // It plays by itself; it ends with its last entry or with the process.
+    drop(control.garden.play(scenario));
+    Ok(StatusCode::CREATED)
 }
 
 async fn journal(State(control): State<Control>, Query(which): Query<Which>) -> Json<Value> {

@@ -1,11 +1,10 @@
 //! The API of every Shoot: a port of its own, behind which a logical cluster answers.
 //!
 //! The port is bound when the address is first asked for, before anybody answers there: an address
-//! is advertised long before its API server runs. Who holds a certificate of the Shoot's client CA
-//! comes in; whether it is still valid is asked for every request, by the simulated clock. A door that
-//! is down breaks every connection, as a hibernated cluster does.
-
-mod handshake;
+//! is advertised long before its API server runs. It is held until the Shoot is gone, whatever becomes of
+//! its API server meanwhile: another Shoot that got it would be taken for this one. Who holds a
+//! certificate of the Shoot's client CA comes in; whether it is still valid is asked for every request, by
+//! the simulated clock. A door that is down breaks every connection, as a hibernated cluster does.
 
 use std::{
     collections::BTreeMap,
@@ -29,6 +28,7 @@ use rustls::{
 };
 use tokio::{
     net::TcpStream,
+    sync::watch,
     task::{JoinHandle, JoinSet},
 };
 use tokio_rustls::TlsAcceptor;
@@ -36,12 +36,13 @@ use tokio_rustls::TlsAcceptor;
 use super::{
     certificates::{self, Pair},
     clock::Clock,
-    engine::life::Kept,
+    engine::{faults::Endpoint, life::Kept},
 };
 use crate::kube::{
     http::{self as face, Asker, Frame},
     kind::User,
     server::Server,
+    tls,
 };
 
 /// By which clock client certificates end.
@@ -59,7 +60,14 @@ pub struct Endpoints {
     server: Server,
     time: CertificateTime,
     doors: Arc<Mutex<BTreeMap<String, Door>>>,
+    troubles: Troubles,
 }
+
+/// What is wrong with whose API server (F12), by technical id.
+type Troubles = Arc<Mutex<BTreeMap<String, Endpoint>>>;
+
+/// How long a slow API server takes: longer than a hasty client waits, shorter than a patient one.
+const SLOW: Duration = Duration::from_secs(5);
 
 impl std::fmt::Debug for Endpoints {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -69,27 +77,34 @@ impl std::fmt::Debug for Endpoints {
 
 struct Door {
     port: u16,
-    /// Holds the port while nobody answers.
-    waiting: Option<TcpListener>,
-    task: Option<JoinHandle<()>>,
+    /// Who answers, and for which authorities; nobody while it is down.
+    gate: watch::Sender<Option<Gate>>,
+    task: JoinHandle<()>,
 }
 
 impl Drop for Door {
     fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            task.abort();
-        }
+        self.task.abort();
     }
 }
 
 impl Endpoints {
     /// None yet; logical clusters will be on this server.
     pub fn new(server: Server, time: CertificateTime) -> Self {
-        Self { server, time, doors: Arc::default() }
+        Self { server, time, doors: Arc::default(), troubles: Arc::default() }
     }
 
     fn doors(&self) -> MutexGuard<'_, BTreeMap<String, Door>> {
         self.doors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a Shoot's API server answer badly, or well again.
+    pub fn set_trouble(&self, technical_id: &str, trouble: Option<Endpoint>) {
+        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        match trouble {
+            Some(trouble) => drop(troubles.insert(technical_id.to_owned(), trouble)),
+            None => drop(troubles.remove(technical_id)),
+        }
     }
 
     /// The port of a Shoot: the one it had, if it is free, else another.
@@ -101,7 +116,10 @@ impl Endpoints {
         let bind = |port| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         let listener = if had == 0 { bind(0)? } else { bind(had).or_else(|_| bind(0))? };
         let port = listener.local_addr()?.port();
-        doors.insert(technical_id.to_owned(), Door { port, waiting: Some(listener), task: None });
+        listener.set_nonblocking(true)?;
+        let (gate, gates) = watch::channel(None);
+        let task = tokio::spawn(serve(tokio::net::TcpListener::from_std(listener)?, gates));
+        doors.insert(technical_id.to_owned(), Door { port, gate, task });
         Ok(port)
     }
 
@@ -110,11 +128,17 @@ impl Endpoints {
         self.port(technical_id, kept.port).map_err(|error| error.to_string())?;
         self.add_cluster(technical_id).await?;
         let newest = kept.authorities.last().ok_or("there is no CA yet")?;
+        let authorities: Vec<u64> = kept.authorities.iter().map(|one| one.number).collect();
+        let as_before = |door: &Door| door.gate.borrow().as_ref().is_some_and(|gate| gate.authorities == authorities);
+        if self.doors().get(technical_id).is_some_and(as_before) {
+            // Nobody's connection breaks because an operation came along.
+            return Ok(());
+        }
         let ca = Pair { certificate: newest.cluster.certificate.clone(), key: newest.cluster.key.clone() };
         let pair =
             ca.server("kube-apiserver", &["localhost", "kubernetes.default.svc"]).map_err(|error| error.to_string())?;
         let clients: String = kept.authorities.iter().map(|one| one.client.certificate.as_str()).collect();
-        let config = handshake::config(&pair)?;
+        let config = tls::config(&pair.certificate, &pair.key, &[]).map_err(|error| error.to_string())?;
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(clients.as_bytes()).flatten() {
             roots.add(certificate).map_err(|error| error.to_string())?;
@@ -129,15 +153,12 @@ impl Endpoints {
             verifier,
             time: self.time.clone(),
             acceptor: TlsAcceptor::from(Arc::new(config)),
+            authorities,
+            troubles: self.troubles.clone(),
         };
-        let mut doors = self.doors();
-        let Some(door) = doors.get_mut(technical_id) else { return Ok(()) };
-        if let Some(task) = door.task.take() {
-            task.abort();
+        if let Some(door) = self.doors().get(technical_id) {
+            door.gate.send_replace(Some(gate));
         }
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, door.port));
-        let listener = door.waiting.take();
-        door.task = Some(tokio::spawn(serve(address, listener, gate)));
         Ok(())
     }
 
@@ -155,10 +176,8 @@ impl Endpoints {
 
     /// Answers nobody any more; the port stays.
     pub fn down(&self, technical_id: &str) {
-        if let Some(door) = self.doors().get_mut(technical_id)
-            && let Some(task) = door.task.take()
-        {
-            task.abort();
+        if let Some(door) = self.doors().get(technical_id) {
+            door.gate.send_replace(None);
         }
     }
 
@@ -183,37 +202,32 @@ struct Gate {
     verifier: Arc<dyn ClientCertVerifier>,
     time: CertificateTime,
     acceptor: TlsAcceptor,
+    /// The generations of CAs that count here.
+    authorities: Vec<u64>,
+    troubles: Troubles,
 }
 
-async fn serve(address: SocketAddr, listener: Option<TcpListener>, gate: Gate) {
-    let listener = match listener {
-        Some(listener) => listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener)),
-        // The door was open before and its last listener may be a moment from gone.
-        None => again(address).await,
-    };
-    let listener = match listener {
-        Ok(listener) => listener,
-        Err(error) => return tracing::warn!(%error, %address, "a Shoot's endpoint cannot listen"),
-    };
-    // Dropped with this task, and every connection with it.
-    let mut connections = JoinSet::new();
+async fn serve(listener: tokio::net::TcpListener, mut gates: watch::Receiver<Option<Gate>>) {
     loop {
-        while connections.try_join_next().is_some() {}
-        match listener.accept().await {
-            Ok((stream, _)) => drop(connections.spawn(connection(stream, gate.clone()))),
-            Err(_) => crate::clock::sleep(Duration::from_millis(10)).await,
+        // Dropped with the gate they came through, and every connection with it.
+        let mut connections = JoinSet::new();
+        let gate = gates.borrow_and_update().clone();
+        loop {
+            while connections.try_join_next().is_some() {}
+            tokio::select! {
+                changed = gates.changed() => match changed {
+                    Ok(()) => break,
+                    Err(_) => return,
+                },
+                accepted = listener.accept() => match (accepted, &gate) {
+                    (Ok((stream, _)), Some(gate)) if gate.trouble() == Some(Endpoint::Refuses) => drop(stream),
+                    (Ok((stream, _)), Some(gate)) => drop(connections.spawn(connection(stream, gate.clone()))),
+                    (Ok((stream, _)), None) => drop(stream),
+                    (Err(_), _) => crate::clock::sleep(Duration::from_millis(10)).await,
+                },
+            }
         }
     }
-}
-
-async fn again(address: SocketAddr) -> std::io::Result<tokio::net::TcpListener> {
-    for _ in 0..100 {
-        match tokio::net::TcpListener::bind(address).await {
-            Ok(listener) => return Ok(listener),
-            Err(_) => crate::clock::sleep(Duration::from_millis(10)).await,
-        }
-    }
-    tokio::net::TcpListener::bind(address).await
 }
 
 async fn connection(stream: TcpStream, gate: Gate) -> std::io::Result<()> {
@@ -230,6 +244,11 @@ async fn connection(stream: TcpStream, gate: Gate) -> std::io::Result<()> {
     let service = service_fn(move |request: Request<Incoming>| {
         let (gate, shown) = (gate.clone(), shown.clone());
         async move {
+            match gate.trouble() {
+                Some(Endpoint::Refuses) => return Err(face::Reset),
+                Some(Endpoint::Slow) => crate::clock::sleep(SLOW).await,
+                None => {}
+            }
             let asker = gate.asker(&shown);
             let Some(cluster) = gate.server.cluster(&gate.cluster) else { return Err(face::Reset) };
             let frame = Frame { admin_token: gate.server.admin_token().into(), faults: None, prefix: String::new() };
@@ -243,6 +262,10 @@ async fn connection(stream: TcpStream, gate: Gate) -> std::io::Result<()> {
 }
 
 impl Gate {
+    fn trouble(&self) -> Option<Endpoint> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner).get(&self.cluster).copied()
+    }
+
     fn asker(&self, shown: &[CertificateDer<'static>]) -> Asker {
         let [own, rest @ ..] = shown else { return Asker::Nobody };
         let now = match &self.time {

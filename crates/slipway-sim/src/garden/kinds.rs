@@ -14,15 +14,19 @@ use serde_json::{Value, json};
 use super::{
     chance::Chance,
     clock::Clock,
+    engine::faults::Faults,
     kubeconfig::Issuer,
     problems::CORE,
     scheduler::Usage,
     schema,
     value::{at, is_true, label, list, number, text},
 };
-use crate::kube::kind::{Cell, Column, Generation, Kind, Subresource};
+use crate::kube::kind::{Cell, Column, Generation, Kind, ServedBy, Subresource};
 
 const SECURITY: &str = "security.gardener.cloud";
+/// Kinds of which a `PUT` need not name the version it was made from.
+const UPDATED_BLINDLY: [&str; 7] =
+    ["CloudProfile", "NamespacedCloudProfile", "Project", "Seed", "Quota", "SecretBinding", "InternalSecret"];
 const AUTHENTICATION: &str = "authentication.gardener.cloud";
 
 /// What the strategies of a garden share with its engine.
@@ -36,15 +40,21 @@ pub struct Shared {
     pub usage: Usage,
     /// Chance.
     pub chance: Chance,
+    /// What goes wrong.
+    pub faults: Faults,
 }
 
 /// All kinds.
 ///
 /// A Gardener API server follows the machinery's plain rules, not those of Kubernetes' own kinds: its
-/// finalizer is called `gardener`, without a domain, and a `PUT` must name a version (U19). The
-/// embedded API knows that difference as custom or not.
+/// finalizer is called `gardener`, without a domain, and a `PUT` of most kinds must name a version (U19).
 pub fn kinds(shared: &Shared) -> Vec<Kind> {
-    let finish = |kind: Kind| Kind { custom: true, schema: schema::of(&kind.kind), ..kind };
+    let finish = |kind: Kind| Kind {
+        served_by: ServedBy::Aggregated,
+        updates_name_version: !UPDATED_BLINDLY.contains(&kind.kind.as_str()),
+        schema: schema::of(&kind.kind),
+        ..kind
+    };
     table(shared).into_iter().map(finish).collect()
 }
 
@@ -135,7 +145,6 @@ fn table(shared: &Shared) -> Vec<Kind> {
 }
 
 fn shoot(shared: &Shared) -> Kind {
-    let Shared { clock, issuer, usage, chance } = shared.clone();
     let kubeconfig = |name, kind| Subresource::Call { name, group: AUTHENTICATION, version: "v1alpha1", kind };
     Kind::new(CORE, "v1beta1", "Shoot", "shoots")
         .namespaced()
@@ -150,7 +159,7 @@ fn shoot(shared: &Shared) -> Kind {
             "spec.cloudProfile.name",
             "spec.cloudProfile.kind",
         ])
-        .strategy(shoots::Shoots::new(clock, issuer, usage, chance))
+        .strategy(shoots::Shoots::new(shared.clone()))
         .columns(shoot_columns())
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     certificates::{BACKDATED, Pair},
+    engine::faults::Kubeconfig,
     problems::CORE,
     value::{at, list, name, namespace, text},
 };
@@ -54,7 +55,14 @@ const API_ADDRESSES: [&str; 4] = ["external", "internal", "wildcard-tls-seed-bou
 
 impl Issuer {
     /// The answer to a request.
-    pub fn answer(&self, role: Role, shoot: &Value, mut body: Value, ctx: &Ctx<'_>) -> Result<Value, Status> {
+    pub fn answer(
+        &self,
+        role: Role,
+        shoot: &Value,
+        mut body: Value,
+        wrong: Option<Kubeconfig>,
+        ctx: &Ctx<'_>,
+    ) -> Result<Value, Status> {
         const GROUP: &str = "authentication.gardener.cloud";
         let (kind, word, groups) = role.words();
         let asked = at(&body, "spec.expirationSeconds").as_i64().filter(|seconds| *seconds != 0).unwrap_or(3600);
@@ -89,9 +97,19 @@ impl Issuer {
         let scope = if everywhere { "system" } else { "project" };
         let user = format!("gardener.cloud:{word}:{}", ctx.user.name);
         let organisation = format!("gardener.cloud:{scope}:{groups}");
-        let pair = client_ca
-            .client(&user, &organisation, ctx.now - BACKDATED, expires)
-            .map_err(|error| Status::internal(error.to_string()))?;
+        // What is told is always right; it is the content that is of no use.
+        let (from, to) = match wrong {
+            Some(Kubeconfig::Expired) => (ctx.now - lasts - BACKDATED, ctx.now - BACKDATED),
+            Some(Kubeconfig::NotYetValid) => (expires, expires + lasts),
+            Some(Kubeconfig::MissingAuthority | Kubeconfig::WrongAuthority) | None => (ctx.now - BACKDATED, expires),
+        };
+        let internal = |error: super::certificates::Error| Status::internal(error.to_string());
+        let pair = client_ca.client(&user, &organisation, from, to).map_err(internal)?;
+        let cluster_ca = match wrong {
+            Some(Kubeconfig::MissingAuthority) => String::new(),
+            Some(Kubeconfig::WrongAuthority) => Pair::authority("ca").map_err(internal)?.certificate,
+            _ => cluster_ca,
+        };
         let config = kubeconfig(shoot, &addresses, &cluster_ca, &pair);
         if !body.is_object() {
             body = json!({});
@@ -155,7 +173,7 @@ fn kubeconfig(shoot: &Value, addresses: &[&Value], cluster_ca: &str, pair: &Pair
         let host = text(address, "url").trim_start_matches("https://").trim_end_matches('/');
         clusters += "- cluster:\n";
         // The wildcard certificate of a Seed is signed by an authority everybody knows.
-        if text(address, "name") != "wildcard-tls-seed-bound" {
+        if text(address, "name") != "wildcard-tls-seed-bound" && !cluster_ca.is_empty() {
             clusters += &format!("    certificate-authority-data: {}\n", STANDARD.encode(cluster_ca));
         }
         clusters += &format!("    server: https://{host}\n  name: {called}\n");

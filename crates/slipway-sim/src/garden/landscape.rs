@@ -22,6 +22,21 @@ pub fn objects() -> Vec<Value> {
     FILES.iter().flat_map(|(file, yaml)| parse(yaml).unwrap_or_else(|error| panic!("{file}: {error}"))).collect()
 }
 
+/// A Shoot that this landscape takes and hosts: the least one has to say.
+pub fn shoot(called: &str) -> Value {
+    json!({
+        "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
+        "metadata": {"name": called, "namespace": "garden-dev"},
+        "spec": {
+            "cloudProfile": {"kind": "CloudProfile", "name": "aws"}, "credentialsBindingName": "aws", "region": "eu-central-1",
+            "provider": {"type": "aws", "workers": [{
+                "name": "pool", "machine": {"type": "m6i.large"}, "minimum": 1, "maximum": 3,
+                "volume": {"type": "gp3", "size": "50Gi"}, "zones": ["eu-central-1a"]}]},
+            "kubernetes": {"version": "1.34"}, "networking": {"type": "calico", "nodes": "10.250.0.0/16"},
+        },
+    })
+}
+
 /// The objects of a YAML file of several documents.
 pub fn parse(yaml: &str) -> Result<Vec<Value>, String> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(yaml).map_err(|error| error.to_string())?;

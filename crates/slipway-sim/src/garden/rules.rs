@@ -16,7 +16,7 @@ mod kubernetes;
 mod machines;
 mod misc;
 mod networks;
-mod operations;
+pub(crate) mod operations;
 mod references;
 mod seeds;
 #[cfg(test)]

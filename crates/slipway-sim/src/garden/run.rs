@@ -4,7 +4,10 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use jiff::Timestamp;
 use serde_json::Value;
-use tokio::task::JoinHandle;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
 
 use super::{
     chance::Chance,
@@ -48,6 +51,8 @@ pub struct Options {
     pub settings: Settings,
     /// Whether to write the landscape's objects.
     pub landscape: bool,
+    /// When it begins; now unless told otherwise. What was stored later than that is where it goes on.
+    pub start: Option<Timestamp>,
 }
 
 impl Default for Options {
@@ -60,6 +65,7 @@ impl Default for Options {
             seed: 1,
             settings: Settings::default(),
             landscape: true,
+            start: None,
         }
     }
 }
@@ -89,6 +95,7 @@ struct Playing {
     journal: Journal,
     endpoints: Endpoints,
     bell: Arc<tokio::sync::Notify>,
+    questions: mpsc::UnboundedSender<runtime::Question>,
     task: JoinHandle<()>,
 }
 
@@ -98,22 +105,24 @@ impl Drop for Playing {
     }
 }
 
-/// The later of real time and the last time anybody wrote down: a garden that goes on from its data does
+/// The later of when it is to begin and the last time anybody wrote down: a garden that goes on from its data does
 /// not go back in time, however fast its clock ran.
-async fn resume_at<P: Port>(port: &P) -> Result<Timestamp, Status> {
+async fn resume_at<P: Port>(port: &P, begin: Timestamp) -> Result<Timestamp, Status> {
     let shoots = port.list(SHOOTS, "").await?;
     let times = shoots.iter().filter_map(|shoot| text(shoot, "status.lastOperation.lastUpdateTime").parse().ok());
-    Ok(times.fold(crate::clock::now(), Timestamp::max))
+    Ok(times.fold(begin, Timestamp::max))
 }
 
 fn play<P: Port>(shared: Shared<P>) -> Playing {
+    let (questions, asked) = mpsc::unbounded_channel();
     Playing {
+        questions,
         clock: shared.clock.clone(),
         faults: shared.faults.clone(),
         journal: shared.journal.clone(),
         endpoints: shared.endpoints.clone(),
         bell: shared.bell.clone(),
-        task: tokio::spawn(runtime::run(shared)),
+        task: tokio::spawn(runtime::run(shared, asked)),
     }
 }
 
@@ -123,6 +132,23 @@ macro_rules! told {
         /// Simulated time: advance it, set its pace.
         pub fn clock(&self) -> &Clock {
             &self.playing.clock
+        }
+
+        /// Waits until everything that is due is done; answers when something will be due next, if nothing happens
+        /// before. Only a clock that stands still leaves time to use the answer.
+        pub async fn settled(&self) -> Option<Timestamp> {
+            let (question, answer) = oneshot::channel();
+            self.playing.questions.send(question).ok()?;
+            answer.await.ok().flatten()
+        }
+
+        /// Moves a clock that stands still to the next moment at which something happens, and lets it happen;
+        /// answers that moment, or nothing if nothing is due any more.
+        pub async fn step(&self) -> Option<Timestamp> {
+            let next = self.settled().await?;
+            self.playing.clock.advance_to(next);
+            self.settled().await;
+            Some(next)
         }
 
         /// What happened.
@@ -162,6 +188,7 @@ pub struct Garden {
     server: Server,
     cluster: Cluster,
     door: Option<Door>,
+    chance: Chance,
     playing: Playing,
 }
 
@@ -181,12 +208,22 @@ impl Garden {
         let cluster = server.add_cluster(CLUSTER).await?;
         let usage = Usage::default();
         let chance = Chance::new(options.seed);
-        let clock = Clock::at(crate::clock::now(), options.pace);
-        let shared = kinds::Shared { clock: clock.clone(), issuer: Issuer::default(), usage: usage.clone(), chance };
+        let begin = options.start.unwrap_or_else(crate::clock::now);
+        let clock = Clock::at(begin, options.pace);
+        let faults = Faults::default();
+        let shared = kinds::Shared {
+            clock: clock.clone(),
+            issuer: Issuer::default(),
+            usage: usage.clone(),
+            chance,
+            faults: faults.clone(),
+        };
         for kind in kinds::kinds(&shared) {
             cluster.register(kind);
         }
-        clock.advance_to(resume_at(&cluster).await?);
+        clock.advance_to(resume_at(&cluster, begin).await?);
+        let told = clock.clone();
+        cluster.set_clock(Arc::new(move || told.now()));
         if options.landscape {
             port::seed(&cluster, landscape::objects()).await?;
         }
@@ -200,17 +237,22 @@ impl Garden {
             clock,
             chance,
             settings: Arc::new(options.settings),
-            faults: Faults::default(),
+            faults,
             usage,
             endpoints,
             rsa: false,
             journal,
             bell: Arc::default(),
         });
-        Ok(Self { server, cluster, door: None, playing })
+        Ok(Self { server, cluster, door: None, chance, playing })
     }
 
     told!();
+
+    /// All chance in it.
+    pub fn chance(&self) -> Chance {
+        self.chance
+    }
 
     /// The server behind it.
     pub fn server(&self) -> &Server {
@@ -265,7 +307,8 @@ impl Driver {
         // The Shoots' own APIs are embedded in either way.
         let settings = server::Settings { folder: options.data.clone(), ..server::Settings::default() };
         let server = Server::start(settings).await?;
-        let clock = Clock::at(resume_at(&port).await?, options.pace);
+        let begin = options.start.unwrap_or_else(crate::clock::now);
+        let clock = Clock::at(resume_at(&port, begin).await?, options.pace);
         let journal = match &options.data {
             Some(folder) => Journal::at(&folder.join("garden.journal"))?,
             None => Journal::default(),

@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
@@ -30,7 +31,11 @@ struct Inner {
     registry: Registry,
     tokens: TokenKey,
     policy: Mutex<Option<Arc<rbac::Policy>>>,
+    clock: Mutex<Option<Now>>,
 }
+
+/// Tells the time.
+pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 impl std::fmt::Debug for Cluster {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -40,12 +45,31 @@ impl std::fmt::Debug for Cluster {
 
 impl Cluster {
     pub(crate) fn new(name: &str, store: Store, registry: Registry, tokens: TokenKey) -> Self {
-        Self(Arc::new(Inner { name: name.into(), store, registry, tokens, policy: Mutex::new(None) }))
+        Self(Arc::new(Inner {
+            name: name.into(),
+            store,
+            registry,
+            tokens,
+            policy: Mutex::new(None),
+            clock: Mutex::new(None),
+        }))
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// Times in its objects come from this clock instead of the real one. Tokens go by the real one still:
+    /// whoever holds one renews it by a clock of their own.
+    pub fn set_clock(&self, now: Now) {
+        *self.0.clock.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    }
+
+    /// The time by its clock.
+    pub fn now(&self) -> Timestamp {
+        let clock = self.0.clock.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        clock.map_or_else(clock::now, |now| now())
     }
 
     /// Where its objects are.
@@ -153,7 +177,7 @@ impl Cluster {
             manager: "slipway-sim",
             dry_run: false,
             validation: FieldValidation::Ignore,
-            now: clock::now(),
+            now: self.now(),
             warnings: &warnings,
         };
         work(&call).await

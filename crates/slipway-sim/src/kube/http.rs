@@ -15,6 +15,7 @@ pub mod path;
 pub mod protobuf;
 pub mod resource;
 pub mod table;
+pub mod troubles;
 pub mod watching;
 
 use std::{sync::Arc, time::Duration};
@@ -58,6 +59,10 @@ pub enum Trouble {
     Delay(Duration),
     /// Do it, then break the connection instead of answering.
     ResetAfter,
+    /// Open the watch, and spoil it.
+    Watch(troubles::Spoiled),
+    /// Answer lists that take whatever is cached (`resourceVersion=0`) as of this version.
+    AsOf(u64),
 }
 
 /// A request, as a fault chooser sees it.
@@ -69,6 +74,8 @@ pub struct Seen<'a> {
     pub method: &'a Method,
     /// Path within the cluster.
     pub path: &'a str,
+    /// What follows the question mark.
+    pub query: &'a str,
     /// Who asks.
     pub user: &'a User,
 }
@@ -99,21 +106,31 @@ pub async fn handle(
     asker: Asker,
     request: Request<Body>,
 ) -> Result<Response<Body>, Reset> {
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
     let user = match identify(cluster, frame, asker, &head.headers) {
         Ok(user) => user,
         Err(status) => return Ok(answers::refusal(&status)),
     };
-    let seen = Seen { cluster: cluster.name(), method: &head.method, path: head.uri.path(), user: &user };
+    let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
+    let seen = Seen { cluster: cluster.name(), method: &head.method, path, query, user: &user };
     let trouble = frame.faults.as_ref().and_then(|faults| faults(&seen));
     match &trouble {
         Some(Trouble::Status(status)) => return Ok(answers::refusal(status)),
         Some(Trouble::Reset) => return Err(Reset),
         Some(Trouble::Delay(time)) => clock::sleep(*time).await,
-        Some(Trouble::ResetAfter) | None => {}
+        Some(Trouble::AsOf(version)) => {
+            if let Some(stale) = troubles::as_of(&head.method, &head.uri, *version) {
+                head.uri = stale;
+            }
+        }
+        Some(Trouble::ResetAfter | Trouble::Watch(_)) | None => {}
     }
     let answer = answer(cluster, frame, &user, &head, body).await.unwrap_or_else(|status| answers::refusal(&status));
-    if matches!(trouble, Some(Trouble::ResetAfter)) { Err(Reset) } else { Ok(answer) }
+    match trouble {
+        Some(Trouble::ResetAfter) => Err(Reset),
+        Some(Trouble::Watch(spoiled)) => Ok(troubles::spoil(answer, spoiled)),
+        _ => Ok(answer),
+    }
 }
 
 async fn answer(

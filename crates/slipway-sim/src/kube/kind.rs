@@ -49,8 +49,8 @@ pub struct Kind {
     pub strategy: Arc<dyn Strategy>,
     /// How writes move `metadata.generation`.
     pub generation: Generation,
-    /// Comes from a CustomResourceDefinition; some refusals are worded otherwise for these.
-    pub custom: bool,
+    /// Whose code serves it, for the points in which those differ.
+    pub served_by: ServedBy,
     /// The table its objects are in: one for all versions of a kind, and for two kinds that are one (events).
     pub stored_as: String,
     /// What its names look like.
@@ -59,6 +59,20 @@ pub struct Kind {
     pub convert: Option<Convert>,
     /// A PUT of an object that does not exist makes it.
     pub creates_on_update: bool,
+    /// A PUT must name the version it was made from.
+    pub updates_name_version: bool,
+}
+
+/// Whose code serves a kind. All follow the same machinery, but not in every point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServedBy {
+    /// Kubernetes itself: objects have types, and rules that only its own kinds have.
+    Kubernetes,
+    /// A CustomResourceDefinition: objects are JSON with a schema, checked after they were read.
+    Definition,
+    /// An API server behind the front, as Gardener's: objects have types as those of Kubernetes, so a
+    /// strategic merge patch works and a value of the wrong type cannot be read; all other rules are its own.
+    Aggregated,
 }
 
 /// How two forms of a kind become each other.
@@ -220,12 +234,23 @@ impl Kind {
             schema: Arc::new(Schema::open()),
             strategy: Arc::new(Plain),
             generation: Generation::None,
-            custom: false,
+            served_by: ServedBy::Kubernetes,
             stored_as: super::status::qualified(group, plural),
             naming: Naming::Subdomain,
             convert: None,
             creates_on_update: false,
+            updates_name_version: false,
         }
+    }
+
+    /// Comes from a CustomResourceDefinition.
+    pub fn is_custom(&self) -> bool {
+        self.served_by == ServedBy::Definition
+    }
+
+    /// One of Kubernetes' own.
+    pub fn is_built_in(&self) -> bool {
+        self.served_by == ServedBy::Kubernetes
     }
 
     /// Lives in a namespace.

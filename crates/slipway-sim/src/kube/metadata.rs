@@ -66,10 +66,19 @@ pub fn begin(kind: &Kind, object: &mut Value, namespace: &str, now: jiff::Timest
     drop_empty(metadata);
 }
 
-/// Gives a changed object back what the server owns.
-pub fn carry_over(kind: &Kind, new: &mut Value, old: &Value) {
+/// Gives a changed object back what the server owns, and tells what of it the client tried to set: deletion
+/// begins with DELETE alone. Once it has begun, another time is ignored but another grace period is not.
+pub fn carry_over(kind: &Kind, new: &mut Value, old: &Value) -> Vec<Cause> {
     let metadata = of(new);
-    for field in SERVER_OWNED.iter().chain(&["name", "namespace", "generateName"]) {
+    let mut tried = vec!["deletionGracePeriodSeconds"];
+    tried.extend(Some("deletionTimestamp").filter(|_| !is_deleting(old)));
+    let immutable = |field: &&str| {
+        let wanted =
+            metadata.get(*field).filter(|wanted| !wanted.is_null() && Some(*wanted) != old["metadata"].get(*field));
+        wanted.map(|wanted| Cause::invalid(format!("metadata.{field}"), wanted, "field is immutable"))
+    };
+    let causes = tried.iter().filter_map(immutable).collect();
+    for field in SERVER_OWNED.iter().chain(&["name", "namespace"]) {
         match old["metadata"].get(*field) {
             Some(value) => drop(metadata.insert((*field).to_owned(), value.clone())),
             None => drop(metadata.remove(*field)),
@@ -78,6 +87,7 @@ pub fn carry_over(kind: &Kind, new: &mut Value, old: &Value) {
     drop_empty(metadata);
     new["apiVersion"] = json!(kind.api_version());
     new["kind"] = json!(kind.kind);
+    causes
 }
 
 /// Raises the generation, if the change is one that does.
@@ -130,7 +140,11 @@ pub fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> 
         let field = format!("metadata.finalizers[{index}]");
         let wrong = names::qualified_name(finalizer);
         causes.extend(wrong.iter().map(|rule| Cause::invalid("metadata.finalizers", &json!(finalizer), rule)));
-        if wrong.is_empty() && !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) && !kind.custom {
+        if wrong.is_empty()
+            && !finalizer.contains('/')
+            && !STANDARD_FINALIZERS.contains(&finalizer)
+            && kind.is_built_in()
+        {
             let rule = "name is neither a standard finalizer name nor is it fully qualified";
             causes.push(Cause::invalid(field, &json!(finalizer), rule));
         }

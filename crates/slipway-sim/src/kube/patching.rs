@@ -57,7 +57,7 @@ impl Call<'_> {
             let unknown = self.kind.schema.prune(&mut new);
             if !matches!(patch, Patch::Apply { .. }) {
                 self.complain_in_patch(&unknown, patch)?;
-                if let Some(why) = self.wrong_type(&new) {
+                if let Some(why) = self.kind.schema.undecodable(&new) {
                     return Err(refused(patch, &why));
                 }
             }

@@ -23,6 +23,7 @@ mod structural;
 mod supported;
 #[cfg(test)]
 mod tests;
+mod typing;
 mod validate;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -45,6 +46,7 @@ pub struct Schema {
 #[derive(Debug)]
 enum Root {
     Own(Box<Node>),
+    Typed(Box<Node>),
     Builtin(&'static Node),
 }
 
@@ -75,6 +77,14 @@ impl Schema {
         Ok(Self::new(open_api_v3_schema.clone(), Root::Own(Box::new(root))))
     }
 
+    /// Of a kind that an aggregated API server serves: written down as for a definition, but objects are
+    /// read as those of built-in kinds, into types.
+    pub fn typed(open_api_v3_schema: &Value) -> Self {
+        let mut root = Node::read(open_api_v3_schema, Origin::Builtin);
+        root.embedded = true;
+        Self::new(open_api_v3_schema.clone(), Root::Typed(Box::new(root)))
+    }
+
     /// Anything goes.
     pub fn open() -> Self {
         let json = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
@@ -97,13 +107,17 @@ impl Schema {
     /// Why the object cannot be read at all, before anything is pruned; 400 with `{kind} in version
     /// "{version}" cannot be handled as a {kind}: ` before it.
     pub fn undecodable(&self, object: &Value) -> Option<String> {
+        let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
         match &self.root {
             Root::Own(node) => decode::custom(node, object),
-            Root::Builtin(node) => {
-                let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
-                decode::builtin(node, kind, object)
-            }
+            Root::Typed(node) => decode::builtin(node, kind, object).or_else(|| decode::custom(node, object)),
+            Root::Builtin(node) => decode::builtin(node, kind, object),
         }
+    }
+
+    /// Objects are read into types, so a strategic merge patch knows how lists merge.
+    pub fn is_typed(&self) -> bool {
+        !matches!(self.root, Root::Own(_))
     }
 
     /// Removes fields the schema does not know, and names them, sorted, as strict decoding does: `spec.foo`.
@@ -151,7 +165,7 @@ impl Schema {
     /// The root of the tree.
     pub(in crate::kube) fn root(&self) -> &Node {
         match &self.root {
-            Root::Own(node) => node,
+            Root::Own(node) | Root::Typed(node) => node,
             Root::Builtin(node) => node,
         }
     }

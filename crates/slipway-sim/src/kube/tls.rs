@@ -48,16 +48,23 @@ pub(crate) fn tls(server: &Pair, client_ca: &str) -> Result<Tls, TlsError> {
     for certificate in CertificateDer::pem_slice_iter(client_ca.as_bytes()) {
         roots.add(certificate?)?;
     }
-    let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build()?;
-    let chain = CertificateDer::pem_slice_iter(server.certificate.as_bytes()).collect::<Result<Vec<_>, _>>()?;
-    let key = PrivateKeyDer::from_pem_slice(server.key.as_bytes())?;
-    let anyone = Arc::new(Anyone { provider: provider.clone(), hints: clients.root_hint_subjects().to_vec() });
+    let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
+    let config = config(&server.certificate, &server.key, clients.root_hint_subjects())?;
+    Ok(Tls { config: Arc::new(config), clients })
+}
+
+/// Serves this certificate to anyone; clients are told whose certificates are hoped for.
+pub(crate) fn config(certificate: &str, key: &str, hints: &[DistinguishedName]) -> Result<ServerConfig, TlsError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let chain = CertificateDer::pem_slice_iter(certificate.as_bytes()).collect::<Result<Vec<_>, _>>()?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes())?;
+    let anyone = Arc::new(Anyone { provider: provider.clone(), hints: hints.to_vec() });
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_client_cert_verifier(anyone)
         .with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Tls { config: Arc::new(config), clients })
+    Ok(config)
 }
 
 impl Tls {

@@ -123,7 +123,7 @@ impl<'a> Call<'a> {
         let prefix = metadata::text(&object, "generateName").to_owned();
         let generated = !prefix.is_empty() && metadata::text(&object, "name").is_empty();
         metadata::begin(self.kind, &mut object, self.namespace, self.now);
-        if self.kind.has_status() && self.kind.custom {
+        if self.kind.has_status() && !self.kind.is_built_in() {
             object.as_object_mut().map(|fields| fields.remove("status"));
         }
         self.check_namespace(&object, &prefix)?;
@@ -240,7 +240,7 @@ impl<'a> Call<'a> {
     fn prepare_change(&self, name: &str, made: Value, old: &Value, how: How) -> Result<Value, Status> {
         metadata::check_place(self.kind, &made, self.namespace, Some(name))?;
         let uid = metadata::text(&made, "uid");
-        if how != How::Update && uid != metadata::text(old, "uid") {
+        if how != How::Update && !uid.is_empty() && uid != metadata::text(old, "uid") {
             let cause = Cause::invalid("metadata.uid", &json!(uid), "field is immutable");
             return Err(self.kind.invalid(name, vec![cause]));
         }
@@ -250,12 +250,12 @@ impl<'a> Call<'a> {
             return Err(Status::conflict(&self.kind.group, &self.kind.plural, name, &why));
         }
         let mut new = self.confine(made, old);
-        metadata::carry_over(self.kind, &mut new, old);
+        let mut causes = metadata::carry_over(self.kind, &mut new, old);
         let nulls = if how == How::Apply { self.nulls(&new) } else { Vec::new() };
         self.kind.schema.default(&mut new);
         self.kind.strategy.update(&mut new, old, &self.ctx())?;
         metadata::move_generation(self.kind, &mut new, old);
-        let mut causes = metadata::validate(self.kind, &new, Some(old));
+        causes.extend(metadata::validate(self.kind, &new, Some(old)));
         causes.extend(nulls.into_iter().filter(|cause| at(&new, &cause.field).is_none()));
         causes.extend(self.kind.schema.validate(&new, Some(old)));
         Status::unless_valid(&self.kind.group, &self.kind.kind, name, causes)?;
@@ -287,7 +287,7 @@ impl<'a> Call<'a> {
                     Some(status) => confined["status"] = status,
                     None => drop(confined.as_object_mut().map(|fields| fields.remove("status"))),
                 }
-                if !self.kind.custom {
+                if !self.kind.is_custom() {
                     // Built-in kinds let a status write touch labels and annotations too.
                     confined["metadata"] = new["metadata"].take();
                 } else if let Some(managed) = managed {

@@ -88,9 +88,7 @@ impl Kube {
 
     async fn become_ready(&mut self) -> Result<(), Error> {
         let client = self.client();
-        let ready = until_healthy(&client, "/readyz", &mut [&mut self.apiserver, &mut self.etcd]).await;
-        // A client keeps to the connections it has seen fail; the next one starts afresh.
-        ready
+        until_healthy(&client, "/readyz", &mut [&mut self.apiserver, &mut self.etcd]).await
     }
 
     /// The address, `https://127.0.0.1:<port>`.

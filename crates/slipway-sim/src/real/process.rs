@@ -4,11 +4,13 @@
 //! be asked to kill children with their parent, but only by a call that Rust marks unsafe. So each
 //! server runs under a shell that holds the reading end of a pipe from us: whatever happens to us,
 //! the pipe closes, and the shell kills the server. The shell ends with the server's own status, so a
-//! server that dies early is noticed too.
+//! server that dies early is noticed too. Shell and server are a group of their own, so that a signal to
+//! the test program's group does not take the shell away from its server.
 
 use std::{
     fs::{self, File},
     io::{self, Write as _},
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
 };
@@ -49,6 +51,9 @@ impl Process {
         let mut command = Command::new("sh");
         command.args(["-c", SUPERVISE, program]).arg(path).args(args);
         command.envs(environment.iter().copied()).current_dir(folder);
+        // A group of its own: whoever signals the test program's, as `timeout` and a terminal do, would end the
+        // shell, and a server that is slow to end by a mere TERM would have nobody left to kill it.
+        command.process_group(0);
         let mut shell = command.stdin(Stdio::piped()).stdout(output.try_clone()?).stderr(output).spawn()?;
         let pipe = shell.stdin.take();
         Ok(Self { program, shell, pipe, log })
@@ -153,6 +158,24 @@ mod tests {
         Command::new("kill").args(["-KILL", writer]).status().expect("kill");
         owner.wait().expect("ends");
         assert!(!is_alive(&pid));
+    }
+
+    #[test]
+    fn a_signal_to_our_group_does_not_take_the_shell_from_its_server() {
+        let folder = tempfile::tempdir().expect("folder");
+        let server = start("trap '' TERM; echo $$ >pid; while :; do sleep 0.05; done", folder.path());
+        let pid = pid(folder.path());
+        let group = |pid: &str| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("stat");
+            let fields = stat.rsplit(") ").next().expect("fields").to_owned();
+            fields.split(' ').nth(2).expect("a group").to_owned()
+        };
+        let ours = group(&std::process::id().to_string());
+        let shell = server.shell.id().to_string();
+        assert_eq!((group(&pid), group(&shell)), (shell.clone(), shell));
+        assert_ne!(ours, group(&pid));
+        drop(server);
+        assert!(!is_alive(&pid), "although it does not listen to TERM");
     }
 
     #[test]

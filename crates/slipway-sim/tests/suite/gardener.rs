@@ -9,10 +9,12 @@ mod defaults;
 mod deletion;
 mod lives;
 mod operations;
+mod operators;
 mod others;
 mod ownership;
 mod shoots;
 mod subresources;
+mod types;
 mod updates;
 
 use crate::{
@@ -29,6 +31,8 @@ static THEMES: &[Theme] = &[
     Theme { name: "subresources", cases: subresources::CASES },
     Theme { name: "ownership", cases: ownership::CASES },
     Theme { name: "others", cases: others::CASES },
+    Theme { name: "types", cases: types::CASES },
+    Theme { name: "operators", cases: operators::CASES },
     Theme { name: "lives", cases: lives::CASES },
 ];
 

@@ -2,6 +2,7 @@
 
 mod apply;
 mod bad_requests;
+mod cel;
 mod changes;
 mod clients;
 mod crd;
@@ -11,7 +12,10 @@ mod deletion;
 mod discovery;
 mod dry_run;
 mod lists;
+mod negotiation;
 mod objects;
+mod operators;
+mod owned;
 mod patches;
 mod rules;
 mod schemas;
@@ -41,6 +45,10 @@ static THEMES: &[Theme] = &[
     Theme { name: "credentials", cases: credentials::CASES },
     Theme { name: "discovery", cases: discovery::CASES },
     Theme { name: "bad-requests", cases: bad_requests::CASES },
+    Theme { name: "negotiation", cases: negotiation::CASES },
+    Theme { name: "owned", cases: owned::CASES },
+    Theme { name: "cel", cases: cel::CASES },
+    Theme { name: "operators", cases: operators::CASES },
     Theme { name: "clients", cases: clients::CASES },
     Theme { name: "sessions", cases: sessions::CASES },
     Theme { name: "changes", cases: changes::CASES },

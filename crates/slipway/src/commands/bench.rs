@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use slipway_sandbox::bench::{
     engine::{self, Options},
-    kube,
+    kube, render,
 };
 
 use crate::failure::Failure;
@@ -29,6 +29,15 @@ pub(super) enum Bench {
         #[arg(long)]
         data_dir: PathBuf,
     },
+    Render(Render),
+}
+
+/// How many Shoots one core renders: new ones, living ones, and the hash that saves rendering.
+#[derive(Args)]
+pub(super) struct Render {
+    /// How long each line is measured, in seconds
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    seconds: f64,
 }
 
 /// What a durable step costs, what a wait costs, and how fast the work of a dead process moves again.
@@ -75,6 +84,7 @@ impl Bench {
             Self::EngineReplica { database } => engine::replica(&database).await.map_err(failed),
             Self::Kube(kube) => kube.run().await,
             Self::KubeServer { data_dir } => kube::serve(&data_dir).await.map_err(failed),
+            Self::Render(render) => render.run(),
         }
     }
 }
@@ -105,6 +115,17 @@ impl Kube {
         let Self { seconds, objects, watchers, without_real } = self;
         let options = kube::Options { seconds, objects, watchers, with_real: !without_real };
         let report = kube::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
+        println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
+        Ok(())
+    }
+}
+
+impl Render {
+    fn run(self) -> Result<(), Failure> {
+        if !(self.seconds > 0.0 && self.seconds <= 600.0) {
+            return Err(Failure::usage(anyhow::anyhow!("--seconds must be above 0 and at most 600")));
+        }
+        let report = render::run(self.seconds).map_err(failed)?;
         println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
         Ok(())
     }

@@ -4,13 +4,16 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use slipway_server::{Server, Signals, Sources, StartError, config, log};
+use slipway_server::{
+    Server, Signals, Sources, StartError, config, log,
+    manager::{ManagerRole, RoleError},
+};
 
-use super::environment;
+use super::{environment, manager_flags::ManagerFlags};
 use crate::failure::{EXIT_CODES, Failure};
 
 /// The roles that exist.
-const ROLES: [&str; 1] = ["broker"];
+const ROLES: [&str; 2] = ["broker", "manager"];
 
 /// Run roles of production against a real database and real systems.
 ///
@@ -21,9 +24,11 @@ const ROLES: [&str; 1] = ["broker"];
 pub(super) struct Serve {
     #[command(flatten)]
     from: From,
-    /// Which roles to run, separated by commas; only broker exists today
+    /// Which roles to run, separated by commas: broker, manager
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "broker")]
     role: Vec<String>,
+    #[command(flatten)]
+    manager: ManagerFlags,
 }
 
 /// Where the configuration comes from.
@@ -56,21 +61,50 @@ fn pair(text: &str) -> Result<(String, String), String> {
 impl Serve {
     pub(super) async fn run(self) -> Result<(), Failure> {
         check_roles(&self.role)?;
-        let settings = config::load(&self.from.sources()).map_err(Failure::usage)?;
+        let has = |role: &str| self.role.iter().any(|other| other == role);
+        let (broker, manager) = (has("broker"), has("manager"));
+        let settings = if broker { Some(config::load(&self.from.sources()).map_err(Failure::usage)?) } else { None };
+        let role = if manager { Some(self.manager.role().map_err(Failure::usage)?) } else { None };
         let mut signals = Signals::catch().map_err(Failure::failed)?;
-        log::start(&settings.log);
-        let server = tokio::select! {
+        // The manager alone has no configuration file: it logs as its flags say.
+        log::start(&settings.as_ref().map_or_else(|| self.manager.log(), |settings| settings.log.clone()));
+        let starting = async {
+            let server = match settings {
+                Some(settings) => Some(Server::start(settings).await.map_err(failure)?),
+                None => None,
+            };
+            let role = match role {
+                Some(role) => Some(ManagerRole::start(role).await.map_err(role_failure)?),
+                None => None,
+            };
+            Ok::<_, Failure>((server, role))
+        };
+        let (server, role) = tokio::select! {
             biased;
             // Nothing runs yet, so nothing has to be stopped in order.
             _ = signals.next() => return Ok(()),
-            server = Server::start(settings) => server.map_err(failure)?,
+            started = starting => started?,
         };
-        println!("address: http://{}", server.address());
+        if let Some(server) = &server {
+            println!("address: http://{}", server.address());
+        }
         let signal = signals.next().await;
         eprintln!("{signal}: stopping; a second one ends at once");
         signals.end_at_next();
-        server.stop().await;
+        if let Some(role) = role {
+            role.stop().await;
+        }
+        if let Some(server) = server {
+            server.stop().await;
+        }
         Ok(())
+    }
+}
+
+fn role_failure(error: RoleError) -> Failure {
+    match error {
+        RoleError::Files(_) | RoleError::Connect { .. } => Failure::usage(error),
+        RoleError::Listen { .. } => Failure::failed(error),
     }
 }
 

@@ -103,10 +103,12 @@ fn tell(world: &World) {
          {slipway} operations records ID     # every attempt, wait and call\n  \
          {slipway} operations retry-now ID --by me --why 'I cannot wait'\n\n\
          The control plane and the garden, with kubectl:\n\n  \
-         kubectl --kubeconfig '{}' get namespaces\n  \
-         kubectl --kubeconfig '{}' get cloudprofiles,seeds\n\n\
+         kubectl --kubeconfig '{}' apply -f examples/runtime-aws.yaml\n  \
+         kubectl --kubeconfig '{}' -n kcp-system get runtimes,gardenerclusters,secrets\n  \
+         kubectl --kubeconfig '{}' -n garden-dev get shoots\n\n\
          Ctrl-C stops it; the data stays in {}.",
         token_file.display(),
+        kubeconfig(CONTROL_PLANE),
         kubeconfig(CONTROL_PLANE),
         kubeconfig(GARDEN),
         folder.display(),

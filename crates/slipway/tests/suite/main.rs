@@ -13,4 +13,5 @@ mod fake_hello;
 mod processes;
 mod raw_http;
 mod redaction;
+mod render_and_plan;
 mod stopping;

@@ -17,7 +17,7 @@ use crate::{
         shoot::{CONFIRM_DELETION, FINALIZER, REFERENCE_PROTECTION, references},
         value::{at, list, name, namespace, text, texts},
     },
-    kube::status::Status,
+    kube::{cluster::Place, delete::Options, status::Status},
 };
 
 /// What outlives the engine about a Shoot; nothing if it was never kept.
@@ -75,7 +75,11 @@ pub(super) async fn execute<P: Port>(
             kept.api_up = *up;
             save(port, shoot, kept).await?;
         }
-        Write::Nodes(wanted) => show_nodes(shared, shoot, &id, *wanted).await,
+        Write::Nodes { rolls } => {
+            show_nodes(shared, Some(shoot), &id, rolls, kept).await?;
+            save(port, shoot, kept).await?;
+        }
+        Write::NoNodes => show_nodes(shared, None, &id, &[], kept).await?,
         Write::Applied(applied) => {
             kept.applied = applied.clone();
             save(port, shoot, kept).await?;
@@ -175,19 +179,45 @@ async fn allow_viewers<P: Port>(shared: &Shared<P>, id: &str) {
     }
 }
 
-async fn show_nodes<P: Port>(shared: &Shared<P>, shoot: &Value, id: &str, wanted: bool) {
-    let Some(cluster) = shared.endpoints.server().cluster(id) else { return };
-    let wanted = if wanted { nodes::objects(shoot) } else { Vec::new() };
-    for old in cluster.list("", "nodes", "") {
-        let place = crate::kube::cluster::Place { plural: "nodes", name: name(&old), ..Default::default() };
-        if !wanted.iter().any(|node| name(node) == name(&old)) {
-            drop(cluster.delete(&place, &crate::kube::delete::Options::default()).await);
+/// Brings the Node objects of a Shoot in line with its pools; with no Shoot there are none. Where its API has no
+/// store yet there is nothing to show.
+async fn show_nodes<P: Port>(
+    shared: &Shared<P>,
+    shoot: Option<&Value>,
+    id: &str,
+    rolls: &[String],
+    kept: &mut Kept,
+) -> Result<(), Status> {
+    let Some(cluster) = shared.endpoints.server().cluster(id) else { return Ok(()) };
+    let nobody = Value::Null;
+    let present = cluster.list("", "nodes", "");
+    let fleet = nodes::fleet(shoot.unwrap_or(&nobody), &present, rolls, shared.clock.now(), |pool| {
+        kept.nodes += 1;
+        let letters = shared.chance.bits(id, "node", kept.nodes);
+        format!("{id}-{pool}-{:05x}-{}", letters & 0xf_ffff, kept.nodes)
+    });
+    for gone in &fleet.go {
+        match cluster.delete(&node_place(gone, ""), &Options::default()).await {
+            Err(status) if status.code != 404 => return Err(status),
+            _ => {}
         }
     }
-    for node in wanted {
-        // One that is there already is refused, and that is fine.
-        drop(cluster.create(node).await);
+    for node in fleet.come {
+        let status = node["status"].clone();
+        let made = cluster.create(node).await?;
+        // A create may leave the status out, as it does for most kinds.
+        cluster.update(&node_place(name(&made), "status"), |node| node["status"] = status.clone()).await?;
     }
+    for node in fleet.change {
+        let labels = node["metadata"]["labels"].clone();
+        cluster.update(&node_place(name(&node), ""), |old| old["metadata"]["labels"] = labels.clone()).await?;
+        cluster.update(&node_place(name(&node), "status"), |old| old["status"] = node["status"].clone()).await?;
+    }
+    Ok(())
+}
+
+fn node_place<'a>(called: &'a str, subresource: &'a str) -> Place<'a> {
+    Place { plural: "nodes", name: called, subresource, ..Place::default() }
 }
 
 /// What a Shoot refers to stays, even if somebody deletes it, until no live Shoot refers to it.

@@ -11,6 +11,8 @@
 //! | `slow` | `3` | everything takes so many times as long |
 //! | `unhealthy` | `EveryNodeReady` | this condition fails |
 //! | `unschedulable` | `true` | no Seed fits |
+//! | `kubeconfig` | `missingAuthority`, `wrongAuthority`, `expired`, `notYetValid` | what is wrong with kubeconfigs issued for it |
+//! | `endpoint` | `refuses`, `slow` | how its API server answers |
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -55,6 +57,40 @@ pub enum Fault {
     },
     /// F5: no Seed fits.
     Unschedulable,
+    /// F12: kubeconfigs issued for it are of no use. A real Gardener API server issues good ones whatever is asked here.
+    Kubeconfig {
+        /// What is wrong.
+        wrong: Kubeconfig,
+    },
+    /// F12: its API server answers badly.
+    Endpoint {
+        /// How.
+        wrong: Endpoint,
+    },
+}
+
+/// What is wrong with a kubeconfig.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Kubeconfig {
+    /// It names no CA.
+    MissingAuthority,
+    /// It names a CA that did not sign the API server.
+    WrongAuthority,
+    /// Its certificate has ended before it was issued.
+    Expired,
+    /// Its certificate begins in the future: whoever signed it has a wrong clock.
+    NotYetValid,
+}
+
+/// How an API server answers badly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Endpoint {
+    /// Every connection breaks.
+    Refuses,
+    /// Every answer takes seconds.
+    Slow,
 }
 
 /// A fault and whom it strikes.
@@ -141,6 +177,12 @@ fn annotated(shoot: &Value) -> Vec<Fault> {
     if parses_as_true(given("unschedulable")) {
         found.push(Fault::Unschedulable);
     }
+    if let Ok(wrong) = serde_json::from_value(given("kubeconfig").into()) {
+        found.push(Fault::Kubeconfig { wrong });
+    }
+    if let Ok(wrong) = serde_json::from_value(given("endpoint").into()) {
+        found.push(Fault::Endpoint { wrong });
+    }
     found
 }
 
@@ -165,6 +207,16 @@ pub fn is_stuck(faults: &[Fault], step: &str) -> bool {
 pub fn slowness(faults: &[Fault]) -> f64 {
     let factor = |fault: &Fault| if let Fault::Slow { factor } = fault { *factor } else { 1.0 };
     faults.iter().map(factor).product::<f64>().clamp(0.01, 1000.0)
+}
+
+/// What is wrong with its kubeconfigs, if anything is.
+pub fn kubeconfig(faults: &[Fault]) -> Option<Kubeconfig> {
+    faults.iter().find_map(|fault| if let Fault::Kubeconfig { wrong } = fault { Some(*wrong) } else { None })
+}
+
+/// What is wrong with its API server, if anything is.
+pub fn endpoint(faults: &[Fault]) -> Option<Endpoint> {
+    faults.iter().find_map(|fault| if let Fault::Endpoint { wrong } = fault { Some(*wrong) } else { None })
 }
 
 /// The condition that fails, if one does.

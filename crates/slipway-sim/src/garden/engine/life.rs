@@ -102,6 +102,8 @@ pub struct Kept {
     pub applied: Value,
     /// Port of the endpoint; zero if it has none.
     pub port: u16,
+    /// Nodes that were ever made: no name comes twice.
+    pub nodes: u64,
 }
 
 /// One generation of CAs.
@@ -155,8 +157,13 @@ pub enum Write {
     },
     /// The API answers, or not.
     Api(bool),
-    /// The nodes in its API are those of the spec, or none.
-    Nodes(bool),
+    /// The nodes in its API are those of the spec.
+    Nodes {
+        /// Pools whose nodes are new ones, whatever changed; `*` means all.
+        rolls: Vec<String>,
+    },
+    /// There are no nodes in its API.
+    NoNodes,
     /// Remember what the nodes are made of.
     Applied(Value),
     /// Referenced objects are protected, or free again.
@@ -224,7 +231,8 @@ impl Life {
 
     /// What to write now. Called when the Shoot changed, and when something is due.
     pub fn decide(&mut self, shoot: &Value, kept: &Kept, env: &Env<'_>) -> Vec<Write> {
-        self.ignored = parses_as_true(annotation(shoot, IGNORE));
+        // What is under way goes on: the gardenlet looks at this when it begins.
+        self.ignored = self.run.is_none() && parses_as_true(annotation(shoot, IGNORE));
         if self.ignored {
             return Vec::new();
         }

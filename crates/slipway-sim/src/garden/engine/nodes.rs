@@ -1,11 +1,15 @@
 //! The nodes of a Shoot: how many, of which make, and how long a change of them takes.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::garden::{
-    names::percent,
-    value::{at, list, number, same, text},
-    version::Version,
+use crate::{
+    clock::seconds,
+    garden::{
+        names::percent,
+        value::{annotation, at, entries, label, list, number, same, text},
+        version::Version,
+    },
 };
 
 /// A node takes this long to be replaced, in seconds.
@@ -83,37 +87,109 @@ fn roll(worker: &Value, nodes: u64) -> u64 {
     nodes.div_ceil(at_once) * ROLL
 }
 
-/// Node objects for the Shoot's own API.
-pub fn objects(shoot: &Value) -> Vec<Value> {
-    let mut nodes = Vec::new();
+/// Of which make a node is; whatever differs is replaced.
+const MAKE: &str = "sim.slipway/make";
+const POOL: &str = "worker.gardener.cloud/pool";
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// What becomes of the Node objects in the Shoot's own API.
+#[derive(Debug, Default, PartialEq)]
+pub struct Fleet {
+    /// Nodes that go, by name.
+    pub go: Vec<String>,
+    /// Nodes that come.
+    pub come: Vec<Value>,
+    /// Nodes that stay and whose status changes: a patch level is raised in place.
+    pub change: Vec<Value>,
+}
+
+/// From the nodes there are to those the pools ask for. `rolls` names pools whose nodes are replaced whatever
+/// changed; `called` gives a new node its name.
+pub fn fleet(
+    shoot: &Value,
+    present: &[Value],
+    rolls: &[String],
+    now: Timestamp,
+    mut called: impl FnMut(&str) -> String,
+) -> Fleet {
+    let mut fleet = Fleet::default();
+    let mut kept: Vec<&str> = Vec::new();
     for worker in list(shoot, "spec.provider.workers") {
-        let zones = list(worker, "zones");
-        for index in 0..number(worker, "minimum").max(0) {
-            let called = format!("{}-{}-{index}", text(shoot, "status.technicalID"), text(worker, "name"));
-            let zone =
-                zones.get(usize::try_from(index).unwrap_or_default() % zones.len().max(1)).cloned().unwrap_or_default();
-            let own = text(worker, "kubernetes.version");
-            let version = if own.is_empty() { text(shoot, "spec.kubernetes.version") } else { own };
-            let machine = at(worker, "machine");
-            nodes.push(json!({
-                "apiVersion": "v1", "kind": "Node",
-                "metadata": {"name": called, "labels": {
-                    "kubernetes.io/hostname": called, "kubernetes.io/os": "linux",
-                    "kubernetes.io/arch": text(machine, "architecture"),
-                    "node.kubernetes.io/instance-type": text(machine, "type"),
-                    "topology.kubernetes.io/region": text(shoot, "spec.region"),
-                    "topology.kubernetes.io/zone": zone.as_str().unwrap_or_default(),
-                    "worker.gardener.cloud/pool": text(worker, "name"),
-                }},
-                "spec": {"providerID": format!("sim:///{called}")},
-                "status": {
-                    "nodeInfo": {"kubeletVersion": format!("v{version}"), "osImage": format!("{} {}", text(machine, "image.name"), text(machine, "image.version")), "architecture": text(machine, "architecture"), "operatingSystem": "linux", "containerRuntimeVersion": "containerd://2.1.0"},
-                    "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}],
-                },
-            }));
+        let pool = text(worker, "name");
+        let forced = rolls.iter().any(|roll| roll == "*" || roll == pool);
+        let made = make(shoot, worker).to_string();
+        let zones = match list(worker, "zones") {
+            [] => vec![""],
+            zones => zones.iter().filter_map(Value::as_str).collect(),
+        };
+        let mut old: Vec<&Value> = present
+            .iter()
+            .filter(|node| !forced && label(node, POOL) == pool && annotation(node, MAKE) == made)
+            .collect();
+        let wanted = usize::try_from(number(worker, "minimum")).unwrap_or_default();
+        for index in 0..wanted {
+            // Spread over the zones, the first zones first.
+            let zone = zones[index % zones.len()];
+            let staying = old.iter().position(|node| label(node, ZONE) == zone).map(|found| old.remove(found));
+            match staying {
+                Some(node) => {
+                    kept.push(text(node, "metadata.name"));
+                    let fresh = node_of(shoot, worker, zone, text(node, "metadata.name"), &made, now);
+                    if text(node, "status.nodeInfo.kubeletVersion") != text(&fresh, "status.nodeInfo.kubeletVersion") {
+                        fleet.change.push(fresh);
+                    }
+                }
+                None => fleet.come.push(node_of(shoot, worker, zone, &called(pool), &made, now)),
+            }
         }
     }
-    nodes
+    let all = present.iter().map(|node| text(node, "metadata.name"));
+    fleet.go = all.filter(|node| !kept.contains(node)).map(str::to_owned).collect();
+    fleet
+}
+
+fn node_of(shoot: &Value, worker: &Value, zone: &str, called: &str, made: &str, now: Timestamp) -> Value {
+    let own = text(worker, "kubernetes.version");
+    let version = if own.is_empty() { text(shoot, "spec.kubernetes.version") } else { own };
+    let (machine, region) = (at(worker, "machine"), text(shoot, "spec.region"));
+    let condition = |kind: &str, status: &str, reason: &str, message: &str| {
+        json!({"type": kind, "status": status, "reason": reason, "message": message,
+            "lastHeartbeatTime": seconds(now), "lastTransitionTime": seconds(now)})
+    };
+    let mut node = json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": called, "annotations": { MAKE: made }, "labels": {
+            "kubernetes.io/hostname": called, "kubernetes.io/os": "linux",
+            "kubernetes.io/arch": text(machine, "architecture"),
+            "node.kubernetes.io/instance-type": text(machine, "type"),
+            "node.kubernetes.io/role": "node",
+            "topology.kubernetes.io/region": region,
+            ZONE: zone,
+            POOL: text(worker, "name"),
+            "worker.gardener.cloud/kubernetes-version": version,
+        }},
+        "spec": {"providerID": format!("sim:///{region}/{zone}/{called}")},
+        "status": {
+            "nodeInfo": {
+                "kubeletVersion": format!("v{version}"), "operatingSystem": "linux", "architecture": text(machine, "architecture"),
+                "osImage": format!("{} {}", text(machine, "image.name"), text(machine, "image.version")),
+                "containerRuntimeVersion": "containerd://2.1.0", "kernelVersion": "6.12.0-sim", "machineID": "", "systemUUID": "", "bootID": "", "kubeProxyVersion": "",
+            },
+            "addresses": [{"type": "Hostname", "address": called}],
+            "conditions": [
+                condition("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+                condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+                condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+            ],
+        },
+    });
+    for (key, value) in entries(worker, "labels") {
+        node["metadata"]["labels"][key] = value.clone();
+    }
+    if !list(worker, "taints").is_empty() {
+        node["spec"]["taints"] = at(worker, "taints").clone();
+    }
+    node
 }
 
 #[cfg(test)]
@@ -149,6 +225,52 @@ mod tests {
             ),
             2 * ROLL
         );
-        assert_eq!(objects(&shoot(|_| {})).len(), 6);
+    }
+
+    /// The nodes after a change, with what it did to them: (gone, come, changed in place).
+    fn after(present: &mut Vec<Value>, count: &mut u32, shoot: &Value, rolls: &[&str]) -> (usize, usize, usize) {
+        let rolls: Vec<String> = rolls.iter().map(|pool| (*pool).to_owned()).collect();
+        let fleet = fleet(shoot, present, &rolls, Timestamp::UNIX_EPOCH, |pool| {
+            *count += 1;
+            format!("{pool}-{count}")
+        });
+        present.retain(|node| !fleet.go.iter().any(|gone| gone == text(node, "metadata.name")));
+        for changed in &fleet.change {
+            present.retain(|node| text(node, "metadata.name") != text(changed, "metadata.name"));
+        }
+        let told = (fleet.go.len(), fleet.come.len(), fleet.change.len());
+        present.extend(fleet.come.into_iter().chain(fleet.change));
+        told
+    }
+
+    #[test]
+    fn nodes_come_and_go_with_the_pools() {
+        let (mut nodes, mut count) = (Vec::new(), 0);
+        let mut change = |edit: fn(&mut Value), rolls: &[&str]| after(&mut nodes, &mut count, &shoot(edit), rolls);
+        let zones = |s: &mut Value| s["spec"]["provider"]["workers"][0]["zones"] = json!(["a", "b"]);
+        assert_eq!(change(zones, &[]), (0, 6, 0));
+        assert_eq!(change(zones, &[]), (0, 0, 0), "nothing changed");
+        assert_eq!(change(zones, &["other"]), (0, 0, 0));
+        assert_eq!(change(zones, &["*"]), (6, 6, 0), "all are rolled");
+        let patch = |s: &mut Value| {
+            s["spec"]["provider"]["workers"][0]["zones"] = json!(["a", "b"]);
+            s["spec"]["kubernetes"]["version"] = json!("1.34.5");
+        };
+        assert_eq!(change(patch, &[]), (0, 0, 6), "kubelets restart where they are");
+        let minor = |s: &mut Value| {
+            s["spec"]["provider"]["workers"][0]["zones"] = json!(["a", "b"]);
+            s["spec"]["kubernetes"]["version"] = json!("1.35.2");
+        };
+        assert_eq!(change(minor, &[]), (6, 6, 0));
+        let fewer = |s: &mut Value| {
+            s["spec"]["provider"]["workers"][0]["zones"] = json!(["a", "b"]);
+            s["spec"]["kubernetes"]["version"] = json!("1.35.2");
+            s["spec"]["provider"]["workers"][0]["minimum"] = json!(3);
+        };
+        assert_eq!(change(fewer, &[]), (3, 0, 0));
+        assert_eq!(nodes.iter().filter(|node| label(node, ZONE) == "a").count(), 2);
+        assert!(nodes.iter().all(|node| text(node, "status.nodeInfo.kubeletVersion") == "v1.35.2"));
+        let none = json!({"spec": {"provider": {"workers": []}}});
+        assert_eq!(after(&mut nodes, &mut count, &none, &[]), (3, 0, 0));
     }
 }

@@ -58,6 +58,8 @@ pub enum Change {
     Now(Value),
     /// It is gone.
     Gone(Value),
+    /// Changes were missed: these are all there are now.
+    All(Vec<Value>),
 }
 
 /// Where the engine reads and writes.
@@ -144,7 +146,7 @@ impl Port for Cluster {
                         vec![if gone { Change::Gone(object) } else { Change::Now(object) }]
                     }
                     // Too slow: what is there now says as much.
-                    Err(_) => cluster.list(CORE, "shoots", "").into_iter().map(Change::Now).collect(),
+                    Err(_) => vec![Change::All(cluster.list(CORE, "shoots", ""))],
                 };
                 Some((changes, Some(watch)))
             }
@@ -239,16 +241,30 @@ impl Port for Remote {
     }
 
     fn shoots(&self) -> impl Stream<Item = Change> + Send + 'static {
-        let watch = watcher::watcher(self.api(SHOOTS, ""), watcher::Config::default());
-        watch.filter_map(async |event| match event {
-            Ok(Event::Apply(object) | Event::InitApply(object)) => Some(Change::Now(value(object))),
-            Ok(Event::Delete(object)) => Some(Change::Gone(value(object))),
-            Ok(Event::Init | Event::InitDone) => None,
-            Err(error) => {
-                // The watcher goes on by itself; without a pause it would do so at once.
-                tracing::debug!(%error, "the watch of Shoots broke");
-                crate::clock::sleep(std::time::Duration::from_millis(500)).await;
-                None
+        let watch = watcher::watcher(self.api(SHOOTS, ""), watcher::Config::default()).boxed();
+        stream::unfold((watch, Vec::new()), |(mut watch, mut listed)| async move {
+            loop {
+                let change = match watch.next().await? {
+                    Ok(Event::Apply(object)) => Change::Now(value(object)),
+                    Ok(Event::Delete(object)) => Change::Gone(value(object)),
+                    Ok(Event::Init) => {
+                        listed.clear();
+                        continue;
+                    }
+                    Ok(Event::InitApply(object)) => {
+                        listed.push(value(object));
+                        continue;
+                    }
+                    // Whoever went while the watch was broken is told by its absence.
+                    Ok(Event::InitDone) => Change::All(std::mem::take(&mut listed)),
+                    Err(error) => {
+                        // The watcher goes on by itself; without a pause it would do so at once.
+                        tracing::debug!(%error, "the watch of Shoots broke");
+                        crate::clock::sleep(std::time::Duration::from_millis(500)).await;
+                        continue;
+                    }
+                };
+                return Some((change, (watch, listed)));
             }
         })
     }

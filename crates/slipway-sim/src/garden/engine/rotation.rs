@@ -1,4 +1,8 @@
 //! Rotation of credentials: which phases an annotation begins, and how they end.
+//!
+//! The words are picked up when the operation begins, in the write that follows its first status: a
+//! server refuses every write of a Shoot in which a word stands that its phases no longer allow. From
+//! then on the status alone says what is under way, so another attempt or another process goes on with it.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -7,7 +11,7 @@ use crate::{
     clock::seconds,
     garden::{
         shoot::{OPERATION, operations},
-        value::text,
+        value::{has, list, text},
         version,
     },
 };
@@ -16,6 +20,10 @@ use crate::{
 const CA: &str = "certificateAuthorities";
 const ACCOUNT: &str = "serviceAccountKey";
 const ETCD: &str = "etcdEncryptionKey";
+/// The rotations that have none.
+const ONCE: [&str; 2] = ["observability", "sshKeypair"];
+/// Pools whose roll-out was asked for and is not done.
+const PENDING: &str = "manualWorkerPoolRollout";
 
 /// What an operation does about credentials.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,7 +49,7 @@ pub fn asked(shoot: &Value) -> Rotation {
         match base {
             "rotate-credentials-start" => {
                 rotation.starts = vec![CA, ACCOUNT, ETCD];
-                rotation.once = vec!["observability", "sshKeypair"];
+                rotation.once = ONCE.to_vec();
             }
             "rotate-credentials-complete" => rotation.completes = vec![CA, ACCOUNT, ETCD],
             "rotate-ca-start" => rotation.starts.push(CA),
@@ -58,16 +66,86 @@ pub fn asked(shoot: &Value) -> Rotation {
             }
         }
     }
-    if rotation.starts.contains(&CA) && !rotation.without_rollout {
-        rotation.rolls = vec!["*".to_owned()];
-    }
+    rotation.roll_for_a_new_authority();
     rotation
+}
+
+/// What was begun and is not finished, as the status tells it.
+pub fn under_way(shoot: &Value) -> Rotation {
+    let mut rotation = Rotation::default();
+    let told = |what: &str, field: &str| text(shoot, &format!("status.credentials.rotation.{what}.{field}"));
+    for what in [CA, ACCOUNT, ETCD] {
+        match told(what, "phase") {
+            "Preparing" => rotation.starts.push(what),
+            "PreparingWithoutWorkersRollout" => {
+                rotation.starts.push(what);
+                rotation.without_rollout = true;
+            }
+            "Completing" => rotation.completes.push(what),
+            _ => {}
+        }
+    }
+    // Both times have the same form, so their order is that of their text.
+    rotation.once =
+        ONCE.into_iter().filter(|what| told(what, "lastInitiationTime") > told(what, "lastCompletionTime")).collect();
+    let pending = list(shoot, &format!("status.{PENDING}.pendingWorkersRollouts"));
+    rotation.rolls = pending.iter().map(|pool| text(pool, "name").to_owned()).collect();
+    rotation.roll_for_a_new_authority();
+    rotation
+}
+
+/// The annotation without the words an operation picks up; none if nothing is left of it.
+pub fn without_picked_up(shoot: &Value) -> Option<String> {
+    let left: Vec<&str> = operations(shoot, OPERATION)
+        .into_iter()
+        .filter(|word| !word.starts_with("rotate-") && !word.starts_with("rollout-"))
+        .collect();
+    (!left.is_empty()).then(|| left.join(";"))
 }
 
 impl Rotation {
     /// Whether nothing was asked.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Together with another.
+    pub fn and(mut self, other: Self) -> Self {
+        fn join<T: PartialEq>(into: &mut Vec<T>, more: Vec<T>) {
+            more.into_iter().for_each(|one| {
+                if !into.contains(&one) {
+                    into.push(one);
+                }
+            });
+        }
+        join(&mut self.starts, other.starts);
+        join(&mut self.completes, other.completes);
+        join(&mut self.once, other.once);
+        join(&mut self.rolls, other.rolls);
+        self.without_rollout |= other.without_rollout;
+        self
+    }
+
+    /// A new CA replaces all nodes, unless told otherwise.
+    fn roll_for_a_new_authority(&mut self) {
+        if self.starts.contains(&CA) && !self.without_rollout {
+            self.rolls = vec!["*".to_owned()];
+        }
+    }
+
+    /// The pools to remember as not yet rolled; nothing where a phase remembers it.
+    pub fn pending(&self, now: Timestamp) -> Option<(&'static str, Value)> {
+        if self.rolls.is_empty() || (self.starts.contains(&CA) && !self.without_rollout) {
+            return None;
+        }
+        let pools: Vec<Value> =
+            self.rolls.iter().map(|pool| json!({"name": pool, "lastInitiationTime": seconds(now)})).collect();
+        Some((PENDING, json!({"pendingWorkersRollouts": pools})))
+    }
+
+    /// Nothing is pending any more.
+    pub fn settled(shoot: &Value) -> Option<(&'static str, Value)> {
+        has(shoot, &format!("status.{PENDING}")).then_some((PENDING, Value::Null))
     }
 
     /// Whether a new CA comes, or the old one goes.

@@ -3,21 +3,29 @@
 //! One task and one heap of timers for all Shoots. A Shoot that is being worked on is in the hands of
 //! one worker, so its writes are in order; what changes meanwhile is looked at when the worker is
 //! back. Objects are not kept in memory: a worker reads the Shoot anew.
+//!
+//! Nothing that goes wrong may end a life: a refused write is decided anew, ever later; a worker that
+//! dies leaves its Shoot to the next one, which begins from what is stored; a Shoot of the same name is
+//! another one, and what a worker brings back of the first is not put into the second.
 
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque},
+    panic::AssertUnwindSafe,
     sync::Arc,
 };
 
-use futures::StreamExt as _;
+use futures::{FutureExt as _, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use tokio::{sync::Notify, task::JoinSet};
+use tokio::{
+    sync::{Notify, mpsc, oneshot},
+    task::JoinSet,
+};
 
 use super::{
     execute,
-    faults::Faults,
+    faults::{self, Faults},
     life::{Env, Kept, Life, Settings},
     port::{BINDINGS, Change, OWN_PROFILES, PROFILES, PROJECTS, Port, SECRETS, SEEDS, SHOOTS},
 };
@@ -76,18 +84,28 @@ struct Tracked {
     wakes: Option<Timestamp>,
     seed: String,
     holds_room: bool,
+    /// Which Shoot of this name.
+    uid: String,
+    /// Times in a row that a write of it was refused.
+    refusals: u32,
 }
 
 /// What a worker brings back.
 struct Done {
     key: Key,
+    uid: String,
     life: Life,
     kept: Option<Kept>,
-    again_at: Option<Timestamp>,
+    /// Not all that was decided has happened.
+    unfinished: bool,
 }
 
-/// Plays until it is dropped.
-pub async fn run<P: Port>(shared: Shared<P>) {
+/// Somebody waits until there is nothing to do before the clock moves, and wants to know when it should.
+pub type Question = oneshot::Sender<Option<Timestamp>>;
+
+/// Plays until it is dropped. Questions are answered when everything that was there with them is done.
+pub async fn run<P: Port>(shared: Shared<P>, mut questions: mpsc::UnboundedReceiver<Question>) {
+    let mut asked: Vec<Question> = Vec::new();
     let mut changes = Box::pin(shared.port.shoots());
     let mut loop_state = Loop {
         shared: shared.clone(),
@@ -102,6 +120,22 @@ pub async fn run<P: Port>(shared: Shared<P>) {
     loop {
         loop_state.start_workers(&mut workers);
         let next = loop_state.next_timer();
+        if !asked.is_empty() && workers.is_empty() && next.is_none_or(|next| next > shared.clock.now()) {
+            // Whoever asked has seen their own writes; so must we.
+            match changes.next().now_or_never() {
+                None => {
+                    for question in asked.drain(..) {
+                        // Nobody waits for the answer any more: fine.
+                        let _ = question.send(next);
+                    }
+                }
+                Some(Some(change)) => {
+                    loop_state.changed(change);
+                    continue;
+                }
+                Some(None) => return,
+            }
+        }
         let due = async {
             match next {
                 Some(next) => shared.clock.until(next).await,
@@ -110,15 +144,15 @@ pub async fn run<P: Port>(shared: Shared<P>) {
         };
         tokio::select! {
             change = changes.next() => match change {
-                Some(Change::Now(shoot)) => loop_state.seen(&shoot),
-                Some(Change::Gone(shoot)) => loop_state.gone(&shoot),
-                None => return,
+                Some(change) => loop_state.changed(change),
+                None => return tracing::error!("the garden's Shoots cannot be watched any more: nothing will happen to them"),
             },
             Some(done) = workers.join_next(), if !workers.is_empty() => match done {
                 Ok(done) => loop_state.back(done),
                 Err(error) => tracing::error!(%error, "a worker of the garden died"),
             },
             () = due => loop_state.ring(),
+            Some(question) = questions.recv() => asked.push(question),
             () = shared.bell.notified() => loop_state.ring_all(),
         }
     }
@@ -145,12 +179,33 @@ impl<P: Port> Loop<P> {
         }
     }
 
+    fn changed(&mut self, change: Change) {
+        match change {
+            Change::Now(shoot) => self.seen(&shoot),
+            Change::Gone(shoot) => self.gone(&key_of(&shoot)),
+            Change::All(shoots) => self.only(&shoots),
+        }
+    }
+
+    /// These are all there are: whoever is not among them went while nobody looked.
+    fn only(&mut self, shoots: &[Value]) {
+        let present: BTreeSet<Key> = shoots.iter().map(key_of).collect();
+        let missing: Vec<Key> = self.shoots.keys().filter(|key| !present.contains(*key)).cloned().collect();
+        missing.iter().for_each(|key| self.gone(key));
+        shoots.iter().for_each(|shoot| self.seen(shoot));
+    }
+
     fn seen(&mut self, shoot: &Value) {
         let key = key_of(shoot);
-        let tracked = self
-            .shoots
-            .entry(key.clone())
-            .or_insert_with(|| Tracked { life: Some((Life::default(), None)), ..Tracked::default() });
+        let uid = text(shoot, "metadata.uid");
+        if self.shoots.get(&key).is_some_and(|tracked| tracked.uid != uid) {
+            self.gone(&key);
+        }
+        let tracked = self.shoots.entry(key.clone()).or_insert_with(|| Tracked {
+            life: Some((Life::default(), None)),
+            uid: uid.to_owned(),
+            ..Tracked::default()
+        });
         let seed = text(shoot, "spec.seedName");
         if tracked.seed != seed {
             self.shared.usage.moved(&tracked.seed, seed);
@@ -162,9 +217,8 @@ impl<P: Port> Loop<P> {
         }
     }
 
-    fn gone(&mut self, shoot: &Value) {
-        let key = key_of(shoot);
-        if let Some(tracked) = self.shoots.remove(&key) {
+    fn gone(&mut self, key: &Key) {
+        if let Some(tracked) = self.shoots.remove(key) {
             self.shared.usage.moved(&tracked.seed, "");
             if tracked.holds_room {
                 self.release(&tracked.seed);
@@ -237,13 +291,23 @@ impl<P: Port> Loop<P> {
                 }
             }
             tracked.dirty = false;
-            workers.spawn(work(self.shared.clone(), key, life, kept, has_room));
+            workers.spawn(watched_over(self.shared.clone(), key, tracked.uid.clone(), life, kept, has_room));
         }
     }
 
     fn back(&mut self, done: Done) {
-        let Done { key, life, kept, again_at } = done;
-        let Some(tracked) = self.shoots.get_mut(&key) else { return };
+        let Done { key, uid, life, kept, unfinished } = done;
+        let now = self.shared.clock.now();
+        let Some(tracked) = self.shoots.get_mut(&key).filter(|tracked| tracked.uid == uid) else { return };
+        tracked.refusals = if unfinished { tracked.refusals.saturating_add(1) } else { 0 };
+        if unfinished && tracked.refusals.is_multiple_of(20) {
+            tracing::warn!(
+                shoot = key.1,
+                times = tracked.refusals,
+                "the garden's writes of a Shoot are refused again and again"
+            );
+        }
+        let again_at = unfinished.then(|| now + pause_after(tracked.refusals));
         let wakes = [life.wakes_at(), again_at].into_iter().flatten().min();
         tracked.wakes = wakes;
         if let Some(at) = wakes {
@@ -264,12 +328,42 @@ impl<P: Port> Loop<P> {
     }
 }
 
+/// The pause after so many refusals in a row: 5 s, doubling, up to about 5 min.
+fn pause_after(refusals: u32) -> SignedDuration {
+    SignedDuration::from_secs(5 << refusals.saturating_sub(1).min(6))
+}
+
+/// A worker that dies takes its Shoot's life with it; what is stored is enough to begin another.
+async fn watched_over<P: Port>(
+    shared: Shared<P>,
+    key: Key,
+    uid: String,
+    life: Life,
+    kept: Option<Kept>,
+    has_room: bool,
+) -> Done {
+    let (whose, journal, clock) = (key.clone(), shared.journal.clone(), shared.clock.clone());
+    let worked = AssertUnwindSafe(work(shared, key, uid.clone(), life, kept, has_room)).catch_unwind().await;
+    worked.unwrap_or_else(|_| {
+        journal.record(clock.now(), "died", &format!("{}/{}", whose.0, whose.1), Value::Null);
+        tracing::error!(shoot = whose.1, "a worker of the garden died; another one begins anew");
+        Done { key: whose, uid, life: Life::default(), kept: None, unfinished: true }
+    })
+}
+
 /// Looks at a Shoot until there is nothing more to do now.
-async fn work<P: Port>(shared: Shared<P>, key: Key, mut life: Life, mut kept: Option<Kept>, has_room: bool) -> Done {
-    let mut again_at = None;
+async fn work<P: Port>(
+    shared: Shared<P>,
+    key: Key,
+    uid: String,
+    mut life: Life,
+    mut kept: Option<Kept>,
+    has_room: bool,
+) -> Done {
+    let mut unfinished = false;
     for _ in 0..ROUNDS {
         let before = life.clone();
-        match round(&shared, &key, &mut life, &mut kept, has_room).await {
+        match round(&shared, &key, &uid, &mut life, &mut kept, has_room).await {
             Ok(true) => {}
             Ok(false) => break,
             Err(status) => {
@@ -277,24 +371,28 @@ async fn work<P: Port>(shared: Shared<P>, key: Key, mut life: Life, mut kept: Op
                 shared.journal.record(shared.clock.now(), "refused", &format!("{}/{}", key.0, key.1), status.to_json());
                 tracing::debug!(%status, shoot = key.1, "a write of the garden was refused");
                 life = before;
-                again_at = Some(shared.clock.now() + SignedDuration::from_secs(5));
+                unfinished = true;
                 break;
             }
         }
     }
-    Done { key, life, kept, again_at }
+    Done { key, uid, life, kept, unfinished }
 }
 
 async fn round<P: Port>(
     shared: &Shared<P>,
     key: &Key,
+    uid: &str,
     life: &mut Life,
     kept: &mut Option<Kept>,
     has_room: bool,
 ) -> Result<bool, Status> {
     let (place, called) = (key.0.as_str(), key.1.as_str());
-    let Some(shoot) = shared.port.get(SHOOTS, place, called).await? else { return Ok(false) };
+    let shoot = shared.port.get(SHOOTS, place, called).await?;
+    // Another one of this name has a life of its own.
+    let Some(shoot) = shoot.filter(|shoot| text(shoot, "metadata.uid") == uid) else { return Ok(false) };
     let id = text(&shoot, "status.technicalID");
+    shared.endpoints.set_trouble(id, faults::endpoint(&shared.faults.on(&shoot, None)));
     if kept.is_none() {
         let loaded = execute::load(&shared.port, place, called).await?;
         // The process before us had it open; whoever holds its kubeconfig must find it where it was.
@@ -397,3 +495,6 @@ async fn credentials<P: Port>(port: &P, shoot: &Value) -> Result<Option<String>,
     let missing = wanted.iter().find(|key| at(&secret, "data").get(**key).is_none());
     Ok(missing.map(|key| format!("the provider does not know us: {key} is missing in the credentials")))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,18 @@
 //! What is special about Shoots: rules, defaults, generation, and three subresources.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde_json::{Value, json};
 
+use super::Shared;
 use crate::{
     garden::{
         admit,
         chance::Chance,
         clock::Clock,
-        defaults, generation,
+        defaults,
+        engine::faults::{self, Faults},
+        generation,
         kubeconfig::{Issuer, Role},
         problems::CORE,
         rules::{self, Case, Refs, project},
@@ -28,16 +33,31 @@ pub(super) struct Shoots {
     issuer: Issuer,
     usage: Usage,
     chance: Chance,
+    faults: Faults,
+    made: AtomicU64,
 }
 
 impl Shoots {
-    pub(super) fn new(clock: Clock, issuer: Issuer, usage: Usage, chance: Chance) -> Self {
-        Self { clock, issuer, usage, chance }
+    pub(super) fn new(shared: Shared) -> Self {
+        let Shared { clock, issuer, usage, chance, faults } = shared;
+        Self { clock, issuer, usage, chance, faults, made: AtomicU64::new(0) }
     }
 
     /// The same, at the garden's time: expiry of versions is a matter of simulated time.
     fn at_our_time<'a>(&self, ctx: &Ctx<'a>) -> Ctx<'a> {
         Ctx { now: self.clock.now(), ..*ctx }
+    }
+
+    /// A uid that the seed decides, so that a history can be repeated; the time keeps those apart that come after a
+    /// restart.
+    fn uid(&self, shoot: &Value) -> String {
+        let whose = format!("{}/{} {}", namespace(shoot), name(shoot), self.clock.now());
+        let made = self.made.fetch_add(1, Ordering::Relaxed);
+        let half = |what| self.chance.bits(&whose, what, made).to_be_bytes();
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&half("uid"));
+        bytes[8..].copy_from_slice(&half("uid, the rest"));
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
     }
 
     fn admit(&self, new: &mut Value, old: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
@@ -63,6 +83,7 @@ impl Strategy for Shoots {
             "gardener": {"id": "", "name": "", "version": ""}, "hibernated": false, "technicalID": "", "uid": "",
         });
         set(object, "status", status);
+        set(object, "metadata.uid", self.uid(object));
         self.admit(object, &Value::Null, &self.at_our_time(ctx))
     }
 
@@ -133,7 +154,8 @@ impl Strategy for Shoots {
             "viewerkubeconfig" => Role::Viewer,
             _ => return Err(Status::method_not_allowed()),
         };
-        self.issuer.answer(role, shoot, body, &self.at_our_time(ctx))
+        let wrong = faults::kubeconfig(&self.faults.on(shoot, None));
+        self.issuer.answer(role, shoot, body, wrong, &self.at_our_time(ctx))
     }
 }
 

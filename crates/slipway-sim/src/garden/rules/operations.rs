@@ -145,6 +145,16 @@ pub(super) fn c16(case: &Case<'_>, problems: &mut Problems) {
     }
 }
 
+/// What a server has against the words that wait in a Shoot, whoever writes it: the phases may have moved on.
+#[cfg(test)]
+pub(crate) fn waiting_words(shoot: &Value) -> Problems {
+    let mut problems = Problems::default();
+    for word in operations(shoot, OPERATION) {
+        context(shoot, word, OPERATION, &mut problems);
+    }
+    problems
+}
+
 fn path(key: &str) -> String {
     format!("metadata.annotations[{key}]")
 }

@@ -85,6 +85,7 @@ impl World {
             issuer: Issuer::default(),
             usage: Usage::default(),
             chance: Chance::new(1),
+            faults: crate::garden::engine::faults::Faults::default(),
         };
         let kinds = kinds::kinds(&shared);
         let kind = kinds.into_iter().find(|kind| kind.kind == "Shoot").expect("shoot");

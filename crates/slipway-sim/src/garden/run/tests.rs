@@ -4,33 +4,22 @@ use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::SignedDuration;
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{Namespace, Node};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::garden::{
     engine::invariants::judge,
-    value::{has, is_true, name, number, set},
+    landscape::shoot,
+    shoot::{OPERATION, STATUS},
+    value::{annotation, has, is_true, label, name, number, set},
 };
 
-fn shoot(called: &str) -> Value {
-    json!({
-        "apiVersion": format!("{CORE}/v1beta1"), "kind": "Shoot",
-        "metadata": {"name": called, "namespace": "garden-dev"},
-        "spec": {
-            "cloudProfile": {"kind": "CloudProfile", "name": "aws"}, "credentialsBindingName": "aws", "region": "eu-central-1",
-            "provider": {"type": "aws", "workers": [{
-                "name": "pool", "machine": {"type": "m6i.large"}, "minimum": 1, "maximum": 3,
-                "volume": {"type": "gp3", "size": "50Gi"}, "zones": ["eu-central-1a"]}]},
-            "kubernetes": {"version": "1.34"}, "networking": {"type": "calico", "nodes": "10.250.0.0/16"},
-        },
-    })
-}
-
-/// Waits in real time, for what happens in simulated time a hundred times faster.
+/// Waits in real time, for what happens in simulated time a hundred times faster. A minute, though everything
+/// takes a second: only a failure waits for it, and a busy machine must not look like one.
 async fn until<P: Port>(port: &P, called: &str, done: impl Fn(&Value) -> bool) -> Value {
-    for _ in 0..600 {
+    for _ in 0..6000 {
         let found = port.get(SHOOTS, "garden-dev", called).await.expect("read").unwrap_or_default();
         if done(&found) {
             return found;
@@ -213,6 +202,163 @@ async fn histories_keep_the_promises_and_depend_on_the_seed_alone() {
     assert!(histories[0].iter().any(|state| state == "Create Error"), "{:?}", histories[0]);
 }
 
+#[tokio::test]
+async fn authorities_are_rotated_also_after_somebody_found_the_shoot_healthy() {
+    let garden = Garden::start(Options::default()).await.expect("garden");
+    let cluster = garden.cluster().clone();
+    Cluster::create(&cluster, shoot("shop")).await.expect("created");
+    let rests = |shoot: &Value| succeeded(shoot) && label(shoot, STATUS) == "healthy";
+    for (word, phase) in [("rotate-ca-start", "Prepared"), ("rotate-ca-complete", "Completed")] {
+        // The label changes with the operation. A server that still sees the word refuses every write of the Shoot
+        // from the moment its phase has moved on.
+        until(&cluster, "shop", rests).await;
+        let wish = json!({"metadata": {"annotations": { OPERATION: word }}});
+        Port::patch(&cluster, SHOOTS, "garden-dev", "shop", "", wish).await.expect("asked");
+        let at = "status.credentials.rotation.certificateAuthorities.phase";
+        let done = until(&cluster, "shop", |shoot| succeeded(shoot) && text(shoot, at) == phase).await;
+        assert_eq!(annotation(&done, OPERATION), "", "picked up");
+    }
+    let refused = garden.journal().since(0).into_iter().filter(|line| line["what"] == "refused").collect::<Vec<_>>();
+    assert_eq!(refused, Vec::<Value>::new(), "the server took everything the engine wrote");
+}
+
+#[tokio::test]
+async fn a_shoots_nodes_are_those_of_its_pools() {
+    let garden = Garden::start(Options::default()).await.expect("garden");
+    let (cluster, client) = (garden.cluster().clone(), garden.client().expect("client"));
+    Cluster::create(&cluster, shoot("shop")).await.expect("created");
+    until(&cluster, "shop", succeeded).await;
+    let names = |nodes: &[Node]| nodes.iter().filter_map(|node| node.metadata.name.clone()).collect::<Vec<_>>();
+    let change = async |patch: Value| {
+        Port::patch(&cluster, SHOOTS, "garden-dev", "shop", "", patch).await.expect("changed");
+        until(&cluster, "shop", succeeded).await;
+    };
+    let own = client_of(&request(&client, "shop", 86_400).await.expect("kubeconfig")).await;
+    let nodes = async || Api::<Node>::all(own.clone()).list(&ListParams::default()).await.expect("nodes").items;
+    let first = nodes().await;
+    assert_eq!(first.len(), 1);
+    let labels = first[0].metadata.labels.clone().unwrap_or_default();
+    let told = |key: &str| labels.get(key).map(String::as_str).unwrap_or_default();
+    assert_eq!(
+        ["worker.gardener.cloud/pool", "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone"].map(told),
+        ["pool", "m6i.large", "eu-central-1a"]
+    );
+    let status = first[0].status.clone().expect("status");
+    assert_eq!(status.node_info.expect("told").kubelet_version, "v1.34.5");
+    assert!(status.conditions.expect("told").iter().any(|one| one.type_ == "Ready" && one.status == "True"));
+
+    let mut workers =
+        cluster.get(CORE, "shoots", "garden-dev", "shop").expect("shoot")["spec"]["provider"]["workers"].clone();
+    workers[0]["minimum"] = json!(3);
+    change(json!({"spec": {"provider": {"workers": workers}}})).await;
+    let three = nodes().await;
+    assert!(three.len() == 3 && names(&three).contains(&names(&first)[0]), "the first one stays: {:?}", names(&three));
+    change(json!({"metadata": {"annotations": { OPERATION: "rollout-workers=pool" }}})).await;
+    let rolled = nodes().await;
+    assert!(rolled.len() == 3 && !names(&rolled).iter().any(|node| names(&three).contains(node)), "all are new");
+    workers[0]["minimum"] = json!(1);
+    change(json!({"spec": {"provider": {"workers": workers}}})).await;
+    assert_eq!(nodes().await.len(), 1);
+    change(json!({"spec": {"hibernation": {"enabled": true}}})).await;
+    let id = text(&cluster.get(CORE, "shoots", "garden-dev", "shop").expect("shoot"), "status.technicalID").to_owned();
+    let asleep = garden.server().cluster(&id).expect("its store is kept");
+    assert_eq!(asleep.list("", "nodes", "").len(), 0, "a sleeping Shoot has none");
+    change(json!({"spec": {"hibernation": {"enabled": false}}})).await;
+    assert_eq!(asleep.list("", "nodes", "").len(), 1);
+}
+
+#[tokio::test]
+async fn kubeconfigs_and_endpoints_are_of_no_use_on_demand() {
+    let garden = Garden::start(Options::default()).await.expect("garden");
+    let (cluster, client) = (garden.cluster().clone(), garden.client().expect("client"));
+    Cluster::create(&cluster, shoot("shop")).await.expect("created");
+    until(&cluster, "shop", succeeded).await;
+    garden.clock().set_pace(Pace::Manual);
+    let fault = |fault: &str, wrong: &str| {
+        serde_json::from_value(json!({"shoot": "garden-dev/shop", "fault": fault, "wrong": wrong})).expect("fault")
+    };
+    let good = client_of(&request(&client, "shop", 600).await.expect("kubeconfig")).await;
+    // 401: the handshake succeeds and the certificate is refused; 0: there is not even a handshake.
+    for (wrong, code) in [("missingAuthority", 0), ("wrongAuthority", 0), ("expired", 401), ("notYetValid", 401)] {
+        garden.inject(fault("kubeconfig", wrong));
+        let bad = client_of(&request(&client, "shop", 600).await.expect("kubeconfig")).await;
+        assert_eq!(namespaces(&bad).await, Err(code), "{wrong}");
+        garden.clear_faults("garden-dev/shop");
+    }
+    assert!(namespaces(&good).await.is_ok(), "those of before are as good as ever");
+    garden.inject(fault("endpoint", "refuses"));
+    wait_for(async || namespaces(&good).await == Err(0)).await;
+    garden.clear_faults("garden-dev/shop");
+    wait_for(async || namespaces(&good).await.is_ok()).await;
+    garden.inject(fault("endpoint", "slow"));
+    let slow = async || crate::clock::within(Duration::from_secs(2), namespaces(&good)).await.is_none();
+    wait_for(slow).await;
+    assert!(namespaces(&good).await.is_ok(), "slow, and not dead");
+}
+
+/// Faults strike when the engine has looked at the Shoot again.
+async fn wait_for(mut done: impl AsyncFnMut() -> bool) {
+    for _ in 0..6000 {
+        if done().await {
+            return;
+        }
+        crate::clock::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never");
+}
+
+/// Every state of every Shoot, but for the ports of their endpoints: those are what this machine has free.
+async fn played(seed: u64) -> Vec<String> {
+    let start = "2026-03-01T06:00:00Z".parse().ok();
+    let options = Options { seed, start, pace: Pace::Manual, ..Options::default() };
+    let garden = Garden::start(options).await.expect("garden");
+    let mut watch = garden.cluster().watch(CORE, "shoots", None).expect("watch");
+    let remote = Remote(garden.client().expect("client"));
+    for (called, fails) in [("one", "etcd=ERR_RETRYABLE_INFRA_DEPENDENCIES"), ("two", "")] {
+        let mut wanted = shoot(called);
+        crate::garden::value::annotate(&mut wanted, "sim.slipway/fail", fails);
+        crate::garden::value::annotate(&mut wanted, "sim.slipway/fail-times", "2");
+        remote.create(SHOOTS, wanted).await.expect("created");
+        garden.settled().await;
+    }
+    for _ in 0..60 {
+        garden.step().await;
+    }
+    remote
+        .patch(SHOOTS, "garden-dev", "two", "", json!({"spec": {"hibernation": {"enabled": true}}}))
+        .await
+        .expect("asleep");
+    for _ in 0..20 {
+        garden.step().await;
+    }
+    let mut states: std::collections::BTreeMap<String, Vec<String>> = std::collections::BTreeMap::new();
+    while let Some(Some(Ok(event))) = futures::FutureExt::now_or_never(watch.next()) {
+        let mut one = event.object.value();
+        for address in one["status"]["advertisedAddresses"].as_array_mut().into_iter().flatten() {
+            address["url"] = json!("https://127.0.0.1");
+        }
+        let metadata =
+            ["uid", "creationTimestamp", "managedFields", "generation"].map(|field| one["metadata"][field].clone());
+        states.entry(name(&one).to_owned()).or_default().push(format!("{} {metadata:?}", one["status"]));
+    }
+    states.into_values().flatten().collect()
+}
+
+#[tokio::test]
+async fn the_same_seed_and_the_same_requests_give_the_same_history_to_the_byte() {
+    let (first, second, other) = (played(3).await, played(3).await, played(4).await);
+    assert!(first.len() > 60, "{}", first.len());
+    for (one, two) in first.iter().zip(&second) {
+        assert_eq!(one, two);
+    }
+    assert_eq!(first.len(), second.len());
+    assert_ne!(first, other, "another seed, another history");
+    assert!(
+        first.iter().all(|one| !one.contains("2026-11-") && one.contains("2026-03-01T06:")),
+        "simulated times alone"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_driver_plays_the_life_of_a_shoot_on_a_real_gardener_api_server() {
     let real = match crate::real::Garden::start(&[]).await {
@@ -251,6 +397,8 @@ async fn a_garden_is_told_by_its_control_api() {
     let garden = Arc::new(Garden::start(Options { pace: Pace::Manual, ..Options::default() }).await.expect("garden"));
     let control = garden.control().await.expect("port");
     let url = |path: &str| format!("{}{path}", control.url());
+    // Whether another test did it before depends on their order.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::new();
     let before = garden.clock().now();
     http.post(url("/clock")).json(&json!({"advanceSeconds": 90})).send().await.expect("told");
@@ -263,6 +411,11 @@ async fn a_garden_is_told_by_its_control_api() {
     until(garden.cluster(), "shop", |shoot| text(shoot, "status.lastOperation.state") == "Failed").await;
     let lines: Value = http.get(url("/journal?since=0")).send().await.expect("told").json().await.expect("json");
     assert!(lines.as_array().is_some_and(|lines| lines.len() > 5));
+    let wrong = http.post(url("/scenario")).body("- {at: 1, explode: true}").send().await.expect("told");
+    assert_eq!(wrong.status().as_u16(), 400);
+    let told = http.post(url("/scenario")).body("- {at: 0, clear: ''}").send().await.expect("told");
+    assert_eq!(told.status().as_u16(), 201);
+    wait_for(async || garden.faults().is_empty()).await;
     let busy = json!({"method": "GET", "path": "/shoots", "code": 429, "retryAfter": 3, "times": 1});
     http.post(url("/requests")).json(&busy).send().await.expect("told");
     let api = remote_shoots(&garden.client().expect("client"));

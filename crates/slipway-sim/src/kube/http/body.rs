@@ -1,7 +1,7 @@
 //! From a request's body to an object, as strictly as the client wants.
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 use super::{media::PROTOBUF, protobuf};
@@ -9,12 +9,16 @@ use crate::kube::{
     kind::Kind,
     registry::Registry,
     schema,
-    status::{Cause, CauseReason, Status},
+    status::{Cause, Status},
     write::{Call, FieldValidation},
 };
 
 /// Larger bodies are refused, as the real server does by default.
 pub const LIMIT: usize = 3 * 1024 * 1024;
+
+/// So much of a body that is too large is read and thrown away: a client that is still sending when the
+/// connection ends would see that, and not the answer.
+const PATIENCE: usize = 16 * 1024 * 1024;
 
 /// Reads all of a body.
 pub async fn read<B>(body: B) -> Result<Bytes, Status>
@@ -22,11 +26,21 @@ where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    match Limited::new(body, LIMIT).collect().await {
-        Ok(whole) => Ok(whole.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Status::too_large(LIMIT)),
-        Err(error) => Err(Status::bad_request(format!("the body of the request could not be read: {error}"))),
+    let mut body = std::pin::pin!(body);
+    let (mut whole, mut length) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            Status::bad_request(format!("the body of the request could not be read: {}", error.into()))
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        length += data.len();
+        if length <= LIMIT {
+            whole.extend_from_slice(&data);
+        } else if length > PATIENCE {
+            break;
+        }
     }
+    if length > LIMIT { Err(Status::too_large(LIMIT)) } else { Ok(whole.into()) }
 }
 
 /// Parses a body of one of the media types an object can be sent in.
@@ -67,13 +81,13 @@ pub fn check_kind(object: &mut Value, kind: &Kind, registry: &Registry, body: &[
     }
     let (version, name) =
         (object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str().unwrap_or_default());
-    if kind.custom && (name.is_empty() || version.is_empty()) {
+    if kind.is_custom() && (name.is_empty() || version.is_empty()) {
         let missing = if name.is_empty() { "Kind" } else { "apiVersion" };
         let text = String::from_utf8_lossy(body);
         return Err(Status::bad_request(format!("Object '{missing}' is missing in '{}'", text.trim())));
     }
     let is_other = !(version.is_empty() || name.is_empty()) && (version != kind.api_version() || name != kind.kind);
-    if is_other && !kind.custom && registry.by_kind(version, name).is_none() {
+    if is_other && !kind.is_custom() && registry.by_kind(version, name).is_none() {
         let short = version.rsplit('/').next().unwrap_or_default();
         let why = format!(
             "{name} in version {short:?} cannot be handled as a {}: no kind {name:?} is registered for version {version:?} \
@@ -90,7 +104,7 @@ pub fn check_kind(object: &mut Value, kind: &Kind, registry: &Registry, body: &[
     }
     if !name.is_empty() && name != kind.kind {
         let (short, wanted) = (&kind.version, &kind.kind);
-        if kind.custom {
+        if kind.is_custom() {
             let cause = Cause::invalid("kind", &json!(name), &format!("must be {wanted}"));
             let named = object["metadata"]["name"].as_str().unwrap_or_default();
             return Err(Status::invalid(&kind.group, name, named, vec![cause]));
@@ -131,50 +145,15 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// A built-in kind cannot hold a value of the wrong type at all: that is no invalid object but no object.
+    /// Where kinds have types, a value of another type is no invalid object but no object.
     fn check_types(&self, object: &Value) -> Result<(), Status> {
-        match self.wrong_type(object) {
+        match self.kind.schema.undecodable(object) {
             None => Ok(()),
             Some(why) => {
                 let (kind, version) = (&self.kind.kind, &self.kind.version);
                 Err(Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}")))
             }
         }
-    }
-
-    /// What the real server's decoder says about the first value of the wrong type in a built-in kind.
-    pub fn wrong_type(&self, object: &Value) -> Option<String> {
-        if self.kind.custom {
-            return None;
-        }
-        let causes = self.kind.schema.validate(object, None);
-        // Bytes are a matter of content, not of type; whoever reads them says what is wrong.
-        let is_type = |cause: &&Cause| {
-            cause.reason == CauseReason::FieldValueTypeInvalid && !cause.message.contains("must be of type byte")
-        };
-        let cause = causes.iter().find(is_type)?;
-        let wanted = cause.message.split("must be of type ").nth(1)?.split(':').next()?;
-        let found = match at(object, &cause.field)? {
-            Value::Null => "null",
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
-        let wanted = match wanted {
-            "integer" => "int32",
-            "object" => match cause.field.rsplit('.').next().unwrap_or_default() {
-                "data" if self.kind.kind == "Secret" => "map[string][]uint8",
-                "binaryData" => "map[string][]uint8",
-                _ => "map[string]string",
-            },
-            "boolean" => "bool",
-            other => other,
-        };
-        // Go names the struct and the field; keys of maps are no fields.
-        let field = cause.field.split(['.', '[']).next().unwrap_or_default();
-        Some(format!("json: cannot unmarshal {found} into Go struct field {}.{field} of type {wanted}", self.kind.kind))
     }
 }
 

@@ -11,16 +11,13 @@ use super::{
     path::Query,
     table::{self, Include},
 };
-use crate::{
-    clock,
-    kube::{
-        cluster::Cluster,
-        kind::Kind,
-        object::{Name, Stored},
-        selector::{FieldSelector, LabelSelector},
-        status::{Cause, Status},
-        store::Listed,
-    },
+use crate::kube::{
+    cluster::Cluster,
+    kind::Kind,
+    object::{Name, Stored},
+    selector::{FieldSelector, LabelSelector},
+    status::{Cause, Status},
+    store::Listed,
 };
 
 /// Which objects.
@@ -79,7 +76,7 @@ impl Selection {
 /// The refusal of a field: kinds that index none but the names have another wording.
 fn unknown_field(kind: &Kind, said: &str) -> String {
     match said.strip_prefix("field label not supported: ") {
-        Some(field) if !kind.custom && kind.selectable.is_empty() => {
+        Some(field) if !kind.is_custom() && kind.selectable.is_empty() => {
             format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
         }
         _ => said.to_owned(),
@@ -235,7 +232,7 @@ pub fn list(cluster: &Cluster, kind: &Kind, namespace: &str, query: &Query, answ
     match answer.shape {
         Shape::Table => {
             let include = Include::parse(query.get("includeObject"));
-            let table = table::table(kind, &values().collect::<Vec<_>>(), metadata, include, clock::now());
+            let table = table::table(kind, &values().collect::<Vec<_>>(), metadata, include, cluster.now());
             Ok(table.to_string().into())
         }
         Shape::Metadata => {
@@ -255,7 +252,7 @@ pub fn list(cluster: &Cluster, kind: &Kind, namespace: &str, query: &Query, answ
                 if index > 0 {
                     out.push(b',');
                 }
-                if is_raw(kind, object) && !kind.custom {
+                if is_raw(kind, object) && !kind.is_custom() {
                     object.write_bare(&mut out);
                 } else {
                     write(kind, object, &mut out);

@@ -80,13 +80,13 @@ pub fn patch(kind: &Kind, content_type: &str, body: &[u8], query: &Query) -> Res
     match content_type {
         JSON => Ok(Patch::Json(parse()?)),
         MERGE => Ok(Patch::Merge(parse()?)),
-        STRATEGIC if !kind.custom => Ok(Patch::Strategic(parse()?)),
+        STRATEGIC if !kind.is_custom() => Ok(Patch::Strategic(parse()?)),
         APPLY => {
             let object = body::yaml(body)
                 .map_err(|error| Status::bad_request(format!("error decoding YAML: {}", error.message)))?;
             Ok(Patch::Apply { object, force: query.is("force") })
         }
-        _ if kind.custom => Err(Status::unsupported_media_type(&[JSON, MERGE, APPLY])),
+        _ if kind.is_custom() => Err(Status::unsupported_media_type(&[JSON, MERGE, APPLY])),
         _ => Err(Status::unsupported_media_type(&[JSON, MERGE, STRATEGIC, APPLY])),
     }
 }

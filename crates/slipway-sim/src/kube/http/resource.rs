@@ -15,17 +15,14 @@ use super::{
     table::{self, Include},
     watching,
 };
-use crate::{
-    clock,
-    kube::{
-        cluster::Cluster,
-        delete::Deleted,
-        kind::{Kind, QUESTION, Subresource, User},
-        metadata,
-        patching::Patch,
-        status::{Cause, Details, Status},
-        write::{Call, How, Written},
-    },
+use crate::kube::{
+    cluster::Cluster,
+    delete::Deleted,
+    kind::{Kind, QUESTION, Subresource, User},
+    metadata,
+    patching::Patch,
+    status::{Cause, Details, Status},
+    write::{Call, How, Written},
 };
 
 /// A request about objects.
@@ -78,17 +75,18 @@ impl Asked<'_> {
         let Some(kind) = found else {
             // Below a group of its own the real server answers in its own words, elsewhere there is nothing at all.
             let kinds = self.cluster.registry().all();
-            let own = |kind: &Arc<Kind>| !kind.custom && kind.group == target.group && kind.version == target.version;
+            let own =
+                |kind: &Arc<Kind>| !kind.is_custom() && kind.group == target.group && kind.version == target.version;
             return if kinds.iter().any(own) { Err(Status::unknown_resource()) } else { Ok(answers::nothing_here()) };
         };
         let in_namespace = !target.namespace.is_empty() && kind.stored_as != "namespaces";
         let named = !target.name.is_empty();
         if (in_namespace && !kind.namespaced) || (named && kind.namespaced && !in_namespace) {
-            return if kind.custom { Ok(answers::nothing_here()) } else { Err(Status::unknown_resource()) };
+            return if kind.is_custom() { Ok(answers::nothing_here()) } else { Err(Status::unknown_resource()) };
         }
         let below = kind.subresource(&target.subresource);
         if below.is_none() && !target.subresource.is_empty() {
-            return Err(if kind.custom { kind.not_found(&target.name) } else { Status::unknown_resource() });
+            return Err(if kind.is_custom() { kind.not_found(&target.name) } else { Status::unknown_resource() });
         }
         let verb = verb(self.method, target, self.query);
         if !self.is_possible(&kind, below, verb) {
@@ -120,7 +118,7 @@ impl Asked<'_> {
     }
 
     fn impossible(&self, kind: &Kind, verb: &str) -> Status {
-        if !kind.custom {
+        if !kind.is_custom() {
             return Status::method_not_allowed();
         }
         let name = crate::kube::status::qualified(&kind.group, &kind.plural);
@@ -161,7 +159,7 @@ impl Asked<'_> {
             Shape::Table => {
                 let metadata = json!({ "resourceVersion": object["metadata"]["resourceVersion"] });
                 let include = Include::parse(self.query.get("includeObject"));
-                table::table(kind, &[object], metadata, include, clock::now())
+                table::table(kind, &[object], metadata, include, self.cluster.now())
             }
         };
         answers::value(code, &shown, answer.yaml)
@@ -183,7 +181,7 @@ impl Asked<'_> {
             manager: write.manager,
             dry_run: write.dry_run,
             validation: write.validation,
-            now: clock::now(),
+            now: self.cluster.now(),
             warnings,
         }
     }
@@ -272,7 +270,7 @@ impl Asked<'_> {
             metadata::of(&mut object).remove("resourceVersion");
             return call.create(object, How::Update).await;
         }
-        if stored.is_some() && kind.custom && metadata::text(&object, "resourceVersion").is_empty() {
+        if stored.is_some() && kind.updates_name_version && metadata::text(&object, "resourceVersion").is_empty() {
             let cause = Cause::invalid("metadata.resourceVersion", &json!(0), "must be specified for an update");
             return Err(kind.invalid(name, vec![cause]));
         }

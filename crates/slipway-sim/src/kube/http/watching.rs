@@ -30,6 +30,9 @@ use crate::{
 /// How often a quiet watch hears the present version.
 const BOOKMARKS: Duration = Duration::from_secs(60);
 
+/// How long before its end a watch hears the last one: time enough to read it, and to go on from there.
+const FAREWELL: Duration = Duration::from_secs(2);
+
 /// A watch without `timeoutSeconds` ends after this; the real server picks between 30 and 60 minutes.
 const PATIENCE: Duration = Duration::from_secs(45 * 60);
 
@@ -50,6 +53,7 @@ struct Watcher {
     over: bool,
     deadline: Timer,
     bookmark: Timer,
+    farewell: Option<Timer>,
 }
 
 /// Starts a watch.
@@ -91,6 +95,7 @@ pub fn watch(
         over: false,
         deadline: Box::pin(clock::sleep(timeout)),
         bookmark: Box::pin(clock::sleep(BOOKMARKS)),
+        farewell: timeout.checked_sub(FAREWELL).map(|until| Box::pin(clock::sleep(until)) as Timer),
     };
     if asked == 0 || send_initial {
         watcher.begin(send_initial && has_bookmarks)?;
@@ -177,11 +182,19 @@ impl Watcher {
             () = &mut self.deadline => self.over = true,
             () = &mut self.bookmark => {
                 self.bookmark = Box::pin(clock::sleep(BOOKMARKS));
-                if self.has_bookmarks {
-                    let line = self.bookmark(false);
-                    self.pending.push_back(line);
-                }
+                self.tell_version();
             }
+            () = due(&mut self.farewell) => {
+                self.farewell = None;
+                self.tell_version();
+            }
+        }
+    }
+
+    fn tell_version(&mut self) {
+        if self.has_bookmarks {
+            let line = self.bookmark(false);
+            self.pending.push_back(line);
         }
     }
 
@@ -225,7 +238,7 @@ impl Watcher {
             Shape::Metadata => table::partial(&value),
             Shape::Table => {
                 let metadata = json!({ "resourceVersion": value["metadata"]["resourceVersion"] });
-                let mut table = table::table(&self.kind, &[value], metadata, self.include, clock::now());
+                let mut table = table::table(&self.kind, &[value], metadata, self.include, self.cluster.now());
                 // The headings are needed once.
                 if self.headed {
                     table["columnDefinitions"] = Value::Null;
@@ -238,7 +251,7 @@ impl Watcher {
 
     /// Nothing but the version up to which this watch has seen everything.
     fn bookmark(&mut self, is_initial_end: bool) -> Bytes {
-        let mut metadata = json!({ "resourceVersion": self.cursor.to_string(), "creationTimestamp": null });
+        let mut metadata = json!({ "resourceVersion": self.cursor.to_string() });
         if is_initial_end {
             metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }
@@ -259,6 +272,14 @@ impl Watcher {
             }),
         };
         json_line("BOOKMARK", &object)
+    }
+}
+
+/// When the timer is; never without one.
+async fn due(timer: &mut Option<Timer>) {
+    match timer {
+        Some(timer) => timer.await,
+        None => std::future::pending().await,
     }
 }
 

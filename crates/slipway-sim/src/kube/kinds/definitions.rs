@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::kube::{
-    kind::{CUSTOM, Cell, Column, Ctx, Generation, Kind, Strategy, Subresource},
+    kind::{CUSTOM, Cell, Column, Ctx, Generation, Kind, ServedBy, Strategy, Subresource},
     metadata, names,
     schema::Schema,
     status::{Cause, Status},
@@ -266,7 +266,8 @@ pub fn served(definition: &Value) -> Vec<Kind> {
             kind.categories = list(&names["categories"]);
             kind.namespaced = text(spec, "scope") == "Namespaced";
             kind.generation = Generation::AllButStatus;
-            kind.custom = true;
+            kind.served_by = ServedBy::Definition;
+            kind.updates_name_version = true;
             kind.verbs = CUSTOM;
             kind.columns = columns(&version["additionalPrinterColumns"]);
             let schema = version["schema"].get("openAPIV3Schema").and_then(|schema| Schema::from_crd(schema).ok());

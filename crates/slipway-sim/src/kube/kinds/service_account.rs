@@ -40,7 +40,8 @@ impl Strategy for ServiceAccounts {
             Value::Array(some) if !some.is_empty() => json!(some),
             _ => json!([ISSUER]),
         };
-        let (now, end) = (ctx.now.as_second(), ctx.now.as_second() + asked);
+        let now = clock::now().as_second();
+        let end = now + asked;
         let token = ctx.view.sign(&json!({
             "iss": ISSUER, "aud": audiences, "iat": now, "nbf": now, "exp": end, "jti": clock::uid(),
             "sub": format!("system:serviceaccount:{namespace}:{name}"),

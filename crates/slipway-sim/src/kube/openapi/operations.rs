@@ -40,7 +40,7 @@ const DELETE: &[Parameter] = &[
     ("propagationPolicy", "string", "What happens to dependents: Orphan, Background or Foreground."),
 ];
 
-/// A media type of a patch, and whether only built-in kinds take it.
+/// A media type of a patch, and whether only kinds with types take it.
 const PATCH_TYPES: &[(&str, bool)] = &[
     ("application/apply-patch+yaml", false),
     ("application/json-patch+json", false),
@@ -80,7 +80,7 @@ fn collection_item(kind: &Served<'_>) -> Value {
 fn object_item(kind: &Served<'_>, subresource: &str) -> Value {
     let name = kind.definition_name();
     let types: Vec<&str> =
-        PATCH_TYPES.iter().filter(|(_, builtin)| !builtin || kind.is_builtin()).map(|(media, _)| *media).collect();
+        PATCH_TYPES.iter().filter(|(_, typed)| !typed || kind.schema.is_typed()).map(|(media, _)| *media).collect();
     let mut item = json!({
         "parameters": path_parameters(kind, true),
         "get": operation(kind, "get", &[], name.clone()),

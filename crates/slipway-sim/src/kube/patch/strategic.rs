@@ -1,6 +1,6 @@
 //! Strategic merge patch: a merge patch that knows which items of a list are the same.
 //!
-//! Only built-in kinds have it: their types say by which key a list merges. Directives inside the
+//! Only kinds with types have it, for those say by which key a list merges. Directives inside the
 //! patch say the rest: `$patch` (replace, delete), `$deleteFromPrimitiveList/x`,
 //! `$setElementOrder/x`, `$retainKeys`. A map is merged in that order: directive of the map itself,
 //! keys to retain, ordered lists, the other fields.

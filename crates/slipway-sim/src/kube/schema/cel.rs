@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use kube_cel::cel::{ExecutionError, Program, Value as Cel, objects::OptionalValue};
+use kube_cel::cel::{ExecutionError, IdedExpr, Value as Cel, objects::OptionalValue, parser::Parser};
 use serde_json::{Map, Value};
 
 use super::{
@@ -15,6 +15,7 @@ use super::{
     correlate,
     node::{Node, Type},
     path,
+    typing::{self, Wanted},
 };
 use crate::kube::status::{Cause, CauseReason};
 
@@ -27,8 +28,8 @@ pub(in crate::kube) struct Rule {
     field_path: String,
     optional_old_self: bool,
     uses_old_self: bool,
-    program: Result<Program, String>,
-    message_program: Option<Result<Program, String>>,
+    program: Result<IdedExpr, String>,
+    message_program: Option<Result<IdedExpr, String>>,
 }
 
 impl Rule {
@@ -40,7 +41,11 @@ impl Rule {
 
     fn read(rule: &Value) -> Self {
         let text = |name: &str| rule.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
-        let compile = |text: &str| Program::compile(text).map_err(|error| error.to_string());
+        // With optional fields, `self.?color`, which rules of Kubernetes have.
+        let compile = |text: &str| {
+            let parser = Parser::default().enable_optional_syntax(true);
+            parser.parse(text).map_err(|error| error.to_string())
+        };
         let program = compile(&text("rule"));
         let uses_old_self = program.as_ref().is_ok_and(|program| program.references().has_variable("oldSelf"));
         let message_expression = text("messageExpression");
@@ -56,14 +61,20 @@ impl Rule {
         }
     }
 
-    /// Why the rule itself is wrong, and in which of its fields.
-    pub(super) fn faults(&self) -> Vec<(&'static str, String)> {
+    /// Why the rule of this level itself is wrong, and in which of its fields.
+    pub(super) fn faults(&self, node: &Node) -> Vec<(&'static str, String)> {
         let mut faults = Vec::new();
-        if let Err(error) = &self.program {
-            faults.push(("rule", format!("compilation failed: {error}")));
+        let typed = |program, wanted| typing::fault(program, node, wanted, self.optional_old_self);
+        match &self.program {
+            Err(error) => faults.push(("rule", format!("compilation failed: {error}"))),
+            Ok(program) => faults.extend(typed(program, Wanted::Truth).map(|why| ("rule", why))),
         }
-        if let Some(Err(error)) = &self.message_program {
-            faults.push(("messageExpression", format!("messageExpression compilation failed: {error}")));
+        match &self.message_program {
+            None => {}
+            Some(Err(error)) => {
+                faults.push(("messageExpression", format!("messageExpression compilation failed: {error}")));
+            }
+            Some(Ok(program)) => faults.extend(typed(program, Wanted::Text).map(|why| ("messageExpression", why))),
         }
         faults
     }
@@ -95,6 +106,8 @@ impl Rule {
         let omitted = matches!(node.ty, Type::Object | Type::Array);
         match outcome {
             Ok(Cel::Bool(true)) | Err(ExecutionError::UndeclaredReference(_)) => None,
+            // Our CEL stumbles where `self.?color` finds nothing, instead of going on with nothing.
+            Err(ExecutionError::NoSuchKey(_)) if self.text.contains(".?") || self.text.contains("[?") => None,
             Ok(_) => {
                 let detail = self.said(node, value, old);
                 Some(self.cause(&self.place(at), (!omitted).then_some(value), &detail))
@@ -168,7 +181,7 @@ pub(super) fn check(node: &Node, value: &Value, old: Option<&Value>, at: &str, c
 }
 
 fn evaluate(
-    program: &Program,
+    program: &IdedExpr,
     node: &Node,
     value: &Value,
     old: Option<&Value>,
@@ -184,7 +197,7 @@ fn evaluate(
         } else if let Some(old) = old {
             context.add_variable_from_value("oldSelf", old);
         }
-        program.execute(&context)
+        Cel::resolve(program, &context)
     })
 }
 

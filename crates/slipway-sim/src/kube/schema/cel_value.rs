@@ -114,7 +114,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// The name of a field as rules write it.
-fn escape(name: &str) -> String {
+pub(super) fn escape(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");
     }

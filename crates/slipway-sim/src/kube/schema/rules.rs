@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{cel, path};
+use super::{
+    cel,
+    node::{Node, Origin},
+    path,
+};
 use crate::kube::status::Cause;
 
 const REASONS: &[&str] = &["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
@@ -36,10 +40,15 @@ pub(super) fn shape(schema: &Value, at: &str, causes: &mut Vec<Cause>) {
 }
 
 /// What is wrong with what rules say; `list` is the list or map below which nothing has a past.
-pub(super) fn content(schema: &Value, at: &str, list: Option<&str>, causes: &mut Vec<Cause>) {
+pub(super) fn content(schema: &Value, at: &str, is_root: bool, list: Option<&str>, causes: &mut Vec<Cause>) {
     let Value::Object(fields) = schema else { return };
+    if !fields.contains_key("x-kubernetes-validations") {
+        return;
+    }
+    let mut node = Node::read(schema, Origin::Custom);
+    node.embedded |= is_root;
     for ((rule_at, raw), rule) in rules_of(schema, at).zip(cel::Rule::read_all(fields)) {
-        for (name, why) in rule.faults() {
+        for (name, why) in rule.faults(&node) {
             causes.push(Cause::invalid(path::child(&rule_at, name), raw, &why));
         }
         match (list, rule.uses_old_self(), raw.get("optionalOldSelf")) {

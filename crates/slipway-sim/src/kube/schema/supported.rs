@@ -86,7 +86,7 @@ fn walk(
     }
     rules::shape(schema, at, causes);
     if with_rules {
-        rules::content(schema, at, place.no_old_self.as_deref(), rule_causes);
+        rules::content(schema, at, place.is_root, place.no_old_self.as_deref(), rule_causes);
     }
 }
 

@@ -26,6 +26,14 @@ async fn server() -> (Server, Cluster) {
     (server, cluster)
 }
 
+#[tokio::test]
+async fn a_cluster_is_added_from_any_task() {
+    let (server, _) = server().await;
+    // A lock held across an await would keep the work on one thread, and this would not compile.
+    let added = tokio::spawn(async move { server.add_cluster("another").await.map(|_| ()) });
+    added.await.expect("a task").expect("a cluster");
+}
+
 fn config_map(name: &str) -> ConfigMap {
     ConfigMap { metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() }, ..ConfigMap::default() }
 }

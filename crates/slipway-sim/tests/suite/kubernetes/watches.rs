@@ -25,6 +25,10 @@ pub(super) static CASES: &[Case] = cases![
     a_watch_of_tables_tells_rows,
     a_finalizer_shows_as_a_change_and_then_a_deletion,
     bookmarks_come_without_being_changes,
+    bookmarks_come_with_the_last_word_of_a_watch,
+    bookmarks_only_come_where_they_are_allowed,
+    initial_events_of_nothing_are_a_bookmark,
+    initial_events_keep_to_the_selector,
     a_watch_of_metadata_leaves_the_rest_out,
 ];
 
@@ -130,7 +134,11 @@ async fn initial_events_end_with_a_bookmark(cx: Cx) {
     assert_eq!(object["metadata"]["annotations"], json!({ "k8s.io/initial-events-end": "true" }));
     assert!(!object.text("/metadata/resourceVersion").is_empty());
     set(&cx, "a", "v").await;
-    assert_eq!(watch.line().await, "MODIFIED a");
+    let mut line = watch.line().await;
+    while line == "BOOKMARK " {
+        line = watch.line().await;
+    }
+    assert_eq!(line, "MODIFIED a");
 }
 
 async fn initial_events_need_to_be_asked_for_rightly(cx: Cx) {
@@ -217,4 +225,59 @@ async fn a_watch_of_metadata_leaves_the_rest_out(cx: Cx) {
     assert_eq!(event["object"]["kind"], "PartialObjectMetadata");
     assert_eq!(event["object"]["metadata"]["name"], "a");
     assert_eq!(event["object"]["data"], json!(null));
+}
+
+async fn bookmarks_come_with_the_last_word_of_a_watch(cx: Cx) {
+    // A watch that lasts long enough hears one shortly before it ends, so that its reader knows where to go on.
+    let path = format!("configmaps?allowWatchBookmarks=true&timeoutSeconds=4&resourceVersion={}", version(&cx).await);
+    let mut watch = cx.watch(&cx.core(&path)).await;
+    let made = cx.config_map("a", json!({})).await;
+    assert_eq!(watch.line().await, "ADDED a");
+    let mut last = None;
+    while let Some((kind, object)) = watch.next().await {
+        assert_eq!(kind, "BOOKMARK");
+        last = Some(object);
+    }
+    let last = last.expect("a bookmark");
+    let number = |object: &Value| object.text("/metadata/resourceVersion").parse::<u64>().expect("a version");
+    assert!(number(&last) >= number(&made));
+    assert_eq!((last.text("/kind"), last.text("/apiVersion")), ("ConfigMap", "v1"));
+}
+
+async fn bookmarks_only_come_where_they_are_allowed(cx: Cx) {
+    let path = format!("configmaps?timeoutSeconds=3&resourceVersion={}", version(&cx).await);
+    let mut watch = cx.watch(&cx.core(&path)).await;
+    assert!(watch.next().await.is_none());
+    let query = "configmaps?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1";
+    let mut watch = cx.watch(&cx.core(query)).await;
+    assert!(watch.next().await.is_none(), "not even the end of what was there is told");
+}
+
+async fn initial_events_of_nothing_are_a_bookmark(cx: Cx) {
+    let widgets = Crd::simple(&cx).create().await;
+    let query = "?sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan";
+    let mut watch = cx.watch(&widgets.path(query)).await;
+    let (kind, object) = watch.next().await.expect("a bookmark");
+    assert_eq!((kind.as_str(), object.text("/kind")), ("BOOKMARK", "Widget"));
+    assert_eq!(object["metadata"]["annotations"], json!({ "k8s.io/initial-events-end": "true" }));
+    assert_eq!(object["spec"], json!(null));
+}
+
+async fn initial_events_keep_to_the_selector(cx: Cx) {
+    let mut red = config_map("red", json!({}));
+    red["metadata"]["labels"] = json!({ "team": "red" });
+    cx.post(&cx.core("configmaps"), &red).await.created();
+    cx.config_map("blue", json!({})).await;
+    let query = "configmaps?labelSelector=team%3Dred&sendInitialEvents=true&allowWatchBookmarks=true\
+                 &resourceVersionMatch=NotOlderThan";
+    let mut watch = cx.watch(&cx.core(query)).await;
+    assert_eq!(watch.line().await, "ADDED red");
+    assert_eq!(watch.line().await, "BOOKMARK ");
+    let label = json!({ "metadata": { "labels": { "team": "red" } } });
+    cx.patch(&cx.core("configmaps/blue"), Patch::Merge, &label).await.ok();
+    let mut line = watch.line().await;
+    while line == "BOOKMARK " {
+        line = watch.line().await;
+    }
+    assert_eq!(line, "ADDED blue");
 }

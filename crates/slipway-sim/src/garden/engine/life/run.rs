@@ -29,7 +29,8 @@ impl Life {
         (self.retry_at, self.care_at, self.maintain_at) = (None, None, None);
         self.attempts += 1;
         let workerless = list(shoot, "spec.provider.workers").is_empty();
-        let rotation = if is_deleting(shoot) { Rotation::default() } else { rotation::asked(shoot) };
+        let asked = if is_deleting(shoot) { Rotation::default() } else { rotation::asked(shoot) };
+        let rotation = if is_deleting(shoot) { asked.clone() } else { asked.clone().and(rotation::under_way(shoot)) };
         let extra = match operation {
             Operation::Create => nodes::extra(shoot, &Value::Null, &[]),
             Operation::Reconcile => nodes::extra(shoot, &kept.applied, &rotation.rolls),
@@ -66,10 +67,21 @@ impl Life {
         if text(shoot, "status.uid").is_empty() {
             status["uid"] = at(shoot, "metadata.uid").clone();
         }
-        if !run.rotation.is_empty() {
-            status["credentials"]["rotation"] = run.rotation.begin(env.now);
+        if !asked.is_empty() {
+            status["credentials"]["rotation"] = asked.begin(env.now);
+        }
+        if let Some((field, pools)) = asked.pending(env.now) {
+            status[field] = pools;
         }
         let mut writes = Vec::new();
+        let words = annotation(shoot, OPERATION);
+        let left = rotation::without_picked_up(shoot);
+        let picked_up = left.as_deref().unwrap_or_default() != words;
+        let left = json!({"metadata": {"annotations": { OPERATION: left }}});
+        if picked_up && is_deleting(shoot) {
+            // Nobody will do it any more, and the word must not stand in the way of what is to come.
+            writes.push(Write::Object(left.clone()));
+        }
         let finalizers = texts(shoot, "metadata.finalizers");
         if !finalizers.contains(&FINALIZER) {
             let all: Vec<&str> = finalizers.into_iter().chain([FINALIZER]).collect();
@@ -80,6 +92,10 @@ impl Life {
             _ => ("Reconciling", "Reconciling Shoot cluster"),
         };
         writes.push(Write::Status(status));
+        if picked_up && !is_deleting(shoot) {
+            // Before any other write of the Shoot: it would be refused while the word of a phase that has passed is there.
+            writes.push(Write::Object(left));
+        }
         if !is_deleting(shoot) {
             writes.push(Write::Protect(true));
         }
@@ -240,16 +256,20 @@ impl Life {
         if !run.rotation.is_empty() {
             status["credentials"]["rotation"] = run.rotation.finish(shoot, env.now);
         }
+        if let Some((field, nothing)) = Rotation::settled(shoot) {
+            status[field] = nothing;
+        }
         let encryption = at(shoot, "spec.kubernetes.kubeAPIServer.encryptionConfig");
         status["credentials"]["encryptionAtRest"] = json!({
             "resources": texts(encryption, "resources"), "provider": {"type": text(encryption, "provider.type")}});
         let mut annotations = json!({});
-        for key in [TASKS, OPERATION] {
-            // A word that came during the operation is for the next one.
-            let ours = key == TASKS || !run.rotation.is_empty();
-            if ours && !annotation(shoot, key).is_empty() {
-                annotations[key] = Value::Null;
-            }
+        if !annotation(shoot, TASKS).is_empty() {
+            annotations[TASKS] = Value::Null;
+        }
+        // A word that came during the operation is for the next one; only what this one has done already is not.
+        let words = shoot::operations(shoot, OPERATION);
+        if !run.rotation.rolls.is_empty() && words.iter().any(|word| word.starts_with("rotate-rollout-workers")) {
+            annotations[OPERATION] = json!(rotation::without_picked_up(shoot));
         }
         writes.push(Write::Status(status));
         if annotations.as_object().is_some_and(|annotations| !annotations.is_empty()) {
@@ -307,7 +327,7 @@ fn effect_of(effect: Effect, shoot: &Value, run: &Run, env: &Env<'_>, status: &m
         }
         Effect::ApiUp => writes.push(Write::Api(true)),
         Effect::ApiDown => writes.push(Write::Api(false)),
-        Effect::Nodes => writes.push(Write::Nodes(true)),
-        Effect::NoNodes => writes.push(Write::Nodes(false)),
+        Effect::Nodes => writes.push(Write::Nodes { rolls: run.rotation.rolls.clone() }),
+        Effect::NoNodes => writes.push(Write::NoNodes),
     }
 }

@@ -14,8 +14,9 @@ use crate::garden::{
     },
     landscape,
     profile::Profile,
+    rules::operations::waiting_words,
     scheduler::Usage,
-    value::{annotate, at, has, is_true, label, list, number, remove, set, text, unannotate},
+    value::{annotate, annotation, at, has, is_true, label, list, number, remove, set, text, unannotate},
 };
 
 struct Play {
@@ -100,7 +101,9 @@ impl Play {
             Write::Object(patch) => {
                 let before = self.shoot["spec"].clone();
                 merge(&mut self.shoot, &patch);
-                let word = crate::garden::value::annotation(&self.shoot, "gardener.cloud/operation").to_owned();
+                let problems = waiting_words(&self.shoot);
+                assert!(problems.is_empty(), "a server refuses this write: {}", problems.bracketed());
+                let word = annotation(&self.shoot, "gardener.cloud/operation").to_owned();
                 if before != self.shoot["spec"] || matches!(word.as_str(), "reconcile" | "retry") {
                     unannotate(&mut self.shoot, "gardener.cloud/operation");
                     self.moved();
@@ -110,7 +113,7 @@ impl Play {
             Write::Applied(applied) => self.kept.applied = applied,
             Write::Event { reason, .. } => self.events.push(reason),
             Write::Forget => self.gone = true,
-            Write::Authorities { .. } | Write::Nodes(_) | Write::Protect(_) => return,
+            Write::Authorities { .. } | Write::Nodes { .. } | Write::NoNodes | Write::Protect(_) => return,
         }
         self.history.push(self.shoot.clone());
     }
@@ -377,11 +380,59 @@ fn credentials_rotate_in_two_operations() {
     play.until(Play::is_done);
     let phase = "status.credentials.rotation.certificateAuthorities.phase";
     assert_eq!(text(&play.shoot, phase), "Prepared");
-    assert_eq!(crate::garden::value::annotation(&play.shoot, "gardener.cloud/operation"), "", "picked up");
+    assert_eq!(annotation(&play.shoot, "gardener.cloud/operation"), "", "picked up");
     play.edit(|shoot| annotate(shoot, "gardener.cloud/operation", "rotate-ca-complete"));
     play.until(Play::is_done);
     assert_eq!(text(&play.shoot, phase), "Completed");
     assert!(!at(&play.kept.applied, "pools.a").is_null() && nodes::extra(&play.shoot, &play.kept.applied, &[]) == 0);
+}
+
+#[test]
+fn a_rotation_is_completed_before_anybody_has_found_the_shoot_healthy_again() {
+    let mut play = Play::created();
+    let phase = |play: &Play| text(&play.shoot, "status.credentials.rotation.certificateAuthorities.phase").to_owned();
+    play.until(|play| label(&play.shoot, "shoot.gardener.cloud/status") == "healthy");
+    play.edit(|shoot| annotate(shoot, "gardener.cloud/operation", "rotate-ca-start"));
+    play.until(|play| play.is_done() && phase(play) == "Prepared");
+    // The conditions are `Progressing` now, and the label still says `healthy`: it is written when the operation
+    // begins, while the word still stands there and its phase has moved on.
+    play.edit(|shoot| annotate(shoot, "gardener.cloud/operation", "rotate-ca-complete"));
+    play.until(|play| play.is_done() && phase(play) == "Completed");
+    assert_eq!(judge(&play.history), []);
+}
+
+#[test]
+fn a_rotation_goes_on_after_an_error_and_after_a_restart() {
+    for restarted in [false, true] {
+        let mut play = Play::created();
+        for (word, phase) in [("rotate-credentials-start", "Prepared"), ("rotate-credentials-complete", "Completed")] {
+            annotate(&mut play.shoot, "sim.slipway/fail", "etcd");
+            play.edit(|shoot| annotate(shoot, "gardener.cloud/operation", word));
+            play.until(|play| play.state().1 == "Error");
+            assert_eq!(annotation(&play.shoot, "gardener.cloud/operation"), "", "picked up when it began");
+            if restarted {
+                play.life = Life::default();
+            }
+            unannotate(&mut play.shoot, "sim.slipway/fail");
+            play.until(Play::is_done);
+            for rotation in ["certificateAuthorities", "serviceAccountKey"] {
+                let at = format!("status.credentials.rotation.{rotation}");
+                assert_eq!(text(&play.shoot, &format!("{at}.phase")), phase, "{rotation}");
+            }
+            assert!(has(&play.shoot, "status.credentials.rotation.observability.lastCompletionTime"));
+        }
+    }
+}
+
+#[test]
+fn pools_are_rolled_on_demand_also_after_a_restart() {
+    let mut play = Play::created();
+    play.edit(|shoot| annotate(shoot, "gardener.cloud/operation", "rollout-workers=a"));
+    play.until(|play| number(&play.shoot, "status.lastOperation.progress") > 20);
+    play.life = Life::default();
+    let took = play.until(Play::is_done);
+    assert_eq!(minutes(took), 14, "three nodes, one at a time");
+    assert!(!has(&play.shoot, "status.manualWorkerPoolRollout"));
 }
 
 proptest! {
@@ -390,7 +441,7 @@ proptest! {
     /// Whatever fails, is edited, or dies in between: the promises hold, and in the end it converges.
     #[test]
     fn promises_hold_under_random_faults_edits_and_restarts(
-        moves in proptest::collection::vec((0_u8..6, 1_i64..900, 0_usize..11), 1..25),
+        moves in proptest::collection::vec((0_u8..7, 1_i64..900, 0_usize..11), 1..25),
     ) {
         let mut play = Play::new();
         let steps = ["start", "secrets", "infrastructure", "infrastructure-wait", "dns", "etcd", "kube-apiserver", "system-components", "worker", "worker-wait", "observability"];
@@ -405,6 +456,15 @@ proptest! {
                 2 => annotate(&mut play.shoot, "sim.slipway/fail", format!("{}={}", steps[which], codes[which % 3])),
                 3 => unannotate(&mut play.shoot, "sim.slipway/fail"),
                 4 => play.life = Life::default(),
+                5 => {
+                    let word = ["rotate-ca-start", "rotate-ca-complete", "rotate-credentials-start", "rollout-workers=a"][which % 4];
+                    annotate(&mut play.shoot, "gardener.cloud/operation", word);
+                    if waiting_words(&play.shoot).is_empty() && has(&play.shoot, "status.lastOperation") {
+                        play.moved();
+                    } else {
+                        unannotate(&mut play.shoot, "gardener.cloud/operation");
+                    }
+                }
                 _ => {}
             }
             let end = play.now + SignedDuration::from_secs(seconds);

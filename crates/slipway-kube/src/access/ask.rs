@@ -1,0 +1,221 @@
+//! One request, before it is sent: what, where, how important.
+
+use http::{Method, Request, header};
+use serde_json::Value;
+
+use super::{Error, Priority, Resource};
+
+/// What is done. The words are those of Kubernetes, because metrics and rights use them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verb {
+    /// One object.
+    Get,
+    /// Many objects.
+    List,
+    /// Changes.
+    Watch,
+    /// A new object.
+    Create,
+    /// A new state, whole.
+    Update,
+    /// Part of an object: by server-side apply, merge or JSON patch.
+    Patch,
+    /// Away with it.
+    Delete,
+}
+
+impl Verb {
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Watch => "watch",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// Whether it changes anything.
+    pub const fn is_write(self) -> bool {
+        match self {
+            Self::Get | Self::List | Self::Watch => false,
+            Self::Create | Self::Update | Self::Patch | Self::Delete => true,
+        }
+    }
+
+    const fn method(self) -> Method {
+        match self {
+            Self::Get | Self::List | Self::Watch => Method::GET,
+            Self::Create => Method::POST,
+            Self::Update => Method::PUT,
+            Self::Patch => Method::PATCH,
+            Self::Delete => Method::DELETE,
+        }
+    }
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// What is done.
+    pub verb: Verb,
+    /// To which kind.
+    pub resource: &'static Resource,
+    /// Where; empty for all namespaces and for kinds without.
+    pub namespace: String,
+    /// To which object; empty for a list and for a create.
+    pub name: String,
+    /// To which part of it; empty for all.
+    pub subresource: &'static str,
+    /// How important it is to the budget.
+    pub priority: Priority,
+    query: Vec<(&'static str, String)>,
+    body: Option<(&'static str, Value)>,
+}
+
+impl Ask {
+    fn new(verb: Verb, resource: &'static Resource, namespace: &str, name: &str) -> Self {
+        let (namespace, name) = (namespace.to_owned(), name.to_owned());
+        let (priority, query) = (Priority::Change, Vec::new());
+        Self { verb, resource, namespace, name, subresource: "", priority, query, body: None }
+    }
+
+    /// One object.
+    pub fn get(resource: &'static Resource, namespace: &str, name: &str) -> Self {
+        Self::new(Verb::Get, resource, namespace, name)
+    }
+
+    /// All objects of a namespace.
+    pub fn list(resource: &'static Resource, namespace: &str) -> Self {
+        Self::new(Verb::List, resource, namespace, "")
+    }
+
+    /// Changes behind a version.
+    pub fn watch(resource: &'static Resource, namespace: &str) -> Self {
+        Self::new(Verb::Watch, resource, namespace, "")
+    }
+
+    /// A new object.
+    pub fn create(resource: &'static Resource, namespace: &str, object: Value) -> Self {
+        let ask = Self::new(Verb::Create, resource, namespace, "");
+        Self { body: Some(("application/json", object)), ..ask }
+    }
+
+    /// A new object below another, as a request for a kubeconfig is.
+    pub fn create_under(
+        resource: &'static Resource,
+        namespace: &str,
+        name: &str,
+        part: &'static str,
+        it: Value,
+    ) -> Self {
+        let ask = Self::new(Verb::Create, resource, namespace, name);
+        Self { body: Some(("application/json", it)), subresource: part, ..ask }
+    }
+
+    /// The whole object, if it is still the version that it says.
+    pub fn update(resource: &'static Resource, namespace: &str, name: &str, object: Value) -> Self {
+        let ask = Self::new(Verb::Update, resource, namespace, name);
+        Self { body: Some(("application/json", object)), ..ask }
+    }
+
+    /// Server-side apply: `object` is exactly what `manager` wants to own. Forced, because ours is the opinion
+    /// that counts for the fields we send, and we send no others.
+    pub fn apply(resource: &'static Resource, namespace: &str, name: &str, manager: &str, object: Value) -> Self {
+        let mut ask = Self::new(Verb::Patch, resource, namespace, name);
+        ask.query.extend([("fieldManager", manager.to_owned()), ("force", "true".to_owned())]);
+        Self { body: Some(("application/apply-patch+yaml", object)), ..ask }
+    }
+
+    /// Merge patch: only what `change` names.
+    pub fn merge(resource: &'static Resource, namespace: &str, name: &str, change: Value) -> Self {
+        let ask = Self::new(Verb::Patch, resource, namespace, name);
+        Self { body: Some(("application/merge-patch+json", change)), ..ask }
+    }
+
+    /// JSON patch: operations in order, all or none.
+    pub fn operations(resource: &'static Resource, namespace: &str, name: &str, operations: Value) -> Self {
+        let ask = Self::new(Verb::Patch, resource, namespace, name);
+        Self { body: Some(("application/json-patch+json", operations)), ..ask }
+    }
+
+    /// Away with it.
+    pub fn delete(resource: &'static Resource, namespace: &str, name: &str) -> Self {
+        Self::new(Verb::Delete, resource, namespace, name)
+    }
+
+    /// Of a part of the object.
+    #[must_use]
+    pub fn part(mut self, subresource: &'static str) -> Self {
+        self.subresource = subresource;
+        self
+    }
+
+    /// As important as this.
+    #[must_use]
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// With one more query parameter.
+    #[must_use]
+    pub fn with(mut self, key: &'static str, value: impl Into<String>) -> Self {
+        self.query.push((key, value.into()));
+        self
+    }
+
+    /// What is sent, if anything.
+    pub fn body(&self) -> Option<&Value> {
+        self.body.as_ref().map(|(_, body)| body)
+    }
+
+    /// Where it goes, as a path.
+    pub fn path(&self) -> String {
+        let mut path = self.resource.path(&self.namespace);
+        for part in [self.name.as_str(), self.subresource] {
+            if !part.is_empty() {
+                path.push('/');
+                path.push_str(part);
+            }
+        }
+        path
+    }
+
+    pub(super) fn request(&self, dry_run: bool) -> Result<Request<Vec<u8>>, Error> {
+        let mut uri = self.path();
+        let dry = (dry_run && self.verb.is_write()).then_some(("dryRun", "All".to_owned()));
+        for (place, (key, value)) in self.query.iter().chain(dry.iter()).enumerate() {
+            uri.push(if place == 0 { '?' } else { '&' });
+            uri.push_str(key);
+            uri.push('=');
+            uri.push_str(&escaped(value));
+        }
+        let mut request =
+            Request::builder().method(self.verb.method()).uri(uri).header(header::ACCEPT, "application/json");
+        let body = match &self.body {
+            Some((media, body)) => {
+                request = request.header(header::CONTENT_TYPE, *media);
+                serde_json::to_vec(body).map_err(|error| Error::unsendable(&error.to_string()))?
+            }
+            None => Vec::new(),
+        };
+        request.body(body).map_err(|error| Error::unsendable(&error.to_string()))
+    }
+}
+
+/// For a query: everything but letters, digits and `-._~`.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    escaped
+}

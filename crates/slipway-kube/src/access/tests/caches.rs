@@ -1,0 +1,130 @@
+//! A cache lists in pages, follows by watch, and comes back from every kind of interruption.
+
+use std::sync::{Arc, Mutex};
+
+use http::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use slipway_model::{ports::Clock as _, time::secs};
+
+use super::bench::{Answer, Counting, Simulated, access, json, served};
+use crate::access::{
+    cache::{Cache, Projection, Source},
+    resource::SHOOTS,
+};
+
+#[derive(Debug, Deserialize)]
+struct Tiny {
+    spec: Spec,
+}
+
+impl Projection for Tiny {}
+
+#[derive(Debug, Deserialize)]
+struct Spec {
+    region: String,
+}
+
+fn shoot(name: &str, version: u64, region: &str) -> Value {
+    json!({"metadata": {"name": name, "resourceVersion": version.to_string(), "managedFields": ["much"]}, "spec": {"region": region}})
+}
+
+fn lines(changes: &[Value]) -> Answer {
+    let text: String = changes.iter().map(|change| format!("{change}\n")).collect();
+    Ok(Response::new(text.into_bytes()))
+}
+
+/// Answers the requests in this order, then lets every watch hang.
+fn script(answers: Vec<Answer>) -> (kube::Client, Arc<Mutex<Vec<String>>>) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let answers = Arc::new(Mutex::new(answers.into_iter()));
+    let seen = asked.clone();
+    let client = served(move |_, uri, _| {
+        seen.lock().expect("lock").push(uri);
+        let answer = answers.lock().expect("lock").next();
+        async move {
+            match answer {
+                Some(answer) => answer,
+                None => std::future::pending().await,
+            }
+        }
+    });
+    (client, asked)
+}
+
+async fn run(answers: Vec<Answer>) -> (Cache<Tiny>, Vec<String>, Vec<String>) {
+    let (client, asked) = script(answers);
+    let clock = Simulated::new();
+    let source = Source {
+        access: access(client, clock.clone()),
+        resource: &SHOOTS,
+        namespace: "garden-dev".to_owned(),
+        selector: String::new(),
+        random: Arc::new(Counting::default()),
+    };
+    let cache = Cache::<Tiny>::default();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let notes = told.clone();
+    let task = tokio::spawn(cache.clone().run(
+        source,
+        Box::new(move |change| {
+            let what = match (&change.old, &change.new) {
+                (None, Some(new)) => format!("+{} {}", change.name, new.spec.region),
+                (Some(_), Some(new)) => format!("~{} {}", change.name, new.spec.region),
+                (_, None) => format!("-{}", change.name),
+            };
+            notes.lock().expect("lock").push(what);
+        }),
+    ));
+    clock.sleep(secs(120)).await;
+    task.abort();
+    let (told, asked) = (told.lock().expect("lock").clone(), asked.lock().expect("lock").clone());
+    (cache, told, asked)
+}
+
+fn page(items: &[Value], version: u64, more: Option<&str>) -> Answer {
+    json(200, &json!({"metadata": {"resourceVersion": version.to_string(), "continue": more}, "items": items}))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_comes_in_pages_of_500_and_the_watch_goes_on_from_there() {
+    let (cache, told, asked) = run(vec![
+        page(&[shoot("a", 1, "eu")], 9, Some("next")),
+        page(&[shoot("b", 2, "us")], 9, None),
+        lines(&[
+            json!({"type": "MODIFIED", "object": shoot("a", 10, "ap")}),
+            json!({"type": "DELETED", "object": shoot("b", 11, "us")}),
+            json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "15"}}}),
+        ]),
+    ])
+    .await;
+    assert_eq!(told, ["+a eu", "+b us", "~a ap", "-b"]);
+    assert_eq!(cache.get("a").expect("there").spec.region, "ap");
+    assert!(asked[0].contains("limit=500") && asked[1].contains("continue=next"), "{asked:?}");
+    assert!(asked[2].contains("watch=true") && asked[2].contains("resourceVersion=9"), "{asked:?}");
+    assert!(asked[3].contains("resourceVersion=15"), "resumed where it was: {asked:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_too_old_lists_again_and_tells_only_what_differs() {
+    let (_, told, asked) = run(vec![
+        page(&[shoot("a", 1, "eu"), shoot("b", 2, "us")], 9, None),
+        lines(&[json!({"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired"}})]),
+        page(&[shoot("a", 1, "eu"), shoot("c", 20, "sa")], 21, None),
+    ])
+    .await;
+    assert_eq!(told, ["+a eu", "+b us", "+c sa", "-b"], "{asked:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_watch_is_resumed_and_an_unreadable_object_hides_no_other() {
+    let (cache, told, asked) = run(vec![
+        page(&[json!({"metadata": {"name": "odd", "resourceVersion": "1"}}), shoot("a", 2, "eu")], 9, None),
+        Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset)),
+        json(500, &json!({})),
+        lines(&[json!({"type": "ADDED", "object": shoot("b", 12, "us")})]),
+    ])
+    .await;
+    assert_eq!(told, ["+a eu", "+b us"]);
+    assert_eq!((cache.len(), asked.iter().filter(|uri| uri.contains("limit=")).count()), (2, 1), "{asked:?}");
+}

@@ -1,0 +1,46 @@
+//! Decisions, without any I/O: an observation in, a plan out.
+//!
+//! | question | answered by |
+//! |---|---|
+//! | which steps run | [`plan`] |
+//! | is the Shoot written, and how | [`apply`](apply()) |
+//! | how far is Gardener | [`judge`](judge()) |
+//! | are these errors worth another attempt | [`errors`] |
+//! | may this deletion go on | [`brake`] |
+
+mod apply;
+pub mod brake;
+pub mod errors;
+mod judge;
+
+use slipway_kube::RuntimeState;
+
+pub use self::{
+    apply::{Apply, apply},
+    judge::{Verdict, judge},
+};
+use crate::{
+    observe::Observation,
+    runtime::{ALIGN, DELETE, Row},
+};
+pub(crate) use judge::{asked, short};
+
+/// What is to be done in one pass: steps in order, until one says otherwise.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The state while it is not done.
+    pub meanwhile: RuntimeState,
+    /// The steps that apply.
+    pub steps: Vec<&'static Row>,
+}
+
+/// Which steps run.
+pub fn plan(seen: &Observation) -> Plan {
+    let (meanwhile, table) =
+        if seen.is_deleting() { (RuntimeState::Terminating, DELETE) } else { (RuntimeState::Pending, ALIGN) };
+    let steps = table.iter().filter(|row| row.step.applies(seen)).collect();
+    Plan { meanwhile, steps }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,86 @@
+//! Is the Shoot written, and how.
+//!
+//! The hash of everything that feeds rendering decides, not the generation: a changed label or a changed
+//! configuration raises no generation, and a generation raised for something else needs no write.
+
+use std::time::Duration;
+
+use slipway_kube::annotations;
+use slipway_model::time::{mins, secs};
+
+use crate::{observe::Observation, outcome::Said};
+
+/// How long a cache may be behind a write of ours before we stop believing that it is only that.
+const CACHE_LAG: Duration = secs(60);
+/// How long a refusal is believed. Somebody may have brought back what was missing in the garden.
+const REFUSAL_HOLDS: Duration = mins(25);
+
+/// What becomes of the Shoot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Apply {
+    /// It is not there: render and apply.
+    Create,
+    /// It is there and differs: read, render and apply.
+    Patch,
+    /// It was made by the reference and is up to date by its own account: compare, and mark it.
+    Adopt,
+    /// It is as it should be.
+    Nothing,
+    /// It was applied, and the cache has not heard of it yet.
+    Echo,
+    /// Somebody does not want it patched.
+    Suspended,
+    /// It belongs to another Runtime.
+    Foreign(String),
+    /// Somebody deletes it; it cannot be written now.
+    Terminating,
+    /// Gardener has refused exactly this.
+    Refused(Said),
+}
+
+/// What becomes of the Shoot.
+pub fn apply(seen: &Observation) -> Apply {
+    if let Some(owner) = seen.foreign_owner() {
+        return Apply::Foreign(owner.to_owned());
+    }
+    let hash = seen.input_hash.as_deref();
+    let (memory, now) = (&seen.memory, seen.now);
+    let refused = memory.refused.as_ref().filter(|refused| {
+        Some(refused.hash.as_str()) == hash && now.saturating_sub(refused.at) < REFUSAL_HOLDS && !seen.is_forced()
+    });
+    let echo = memory
+        .applied
+        .as_ref()
+        .is_some_and(|applied| Some(applied.hash.as_str()) == hash && now.saturating_sub(applied.at) < CACHE_LAG);
+    let Some(shoot) = &seen.shoot else {
+        return match (&seen.rival, refused) {
+            (Some(rival), _) => Apply::Foreign(rival.clone()),
+            (None, Some(refused)) => Apply::Refused(refused.said.clone()),
+            (None, None) if echo => Apply::Echo,
+            (None, None) => Apply::Create,
+        };
+    };
+    if shoot.metadata.deletion_timestamp.is_some() {
+        return Apply::Terminating;
+    }
+    if seen.is_suspended() {
+        return Apply::Suspended;
+    }
+    if seen.is_forced() {
+        return Apply::Patch;
+    }
+    if shoot.input_hash().is_some() && shoot.input_hash() == hash {
+        return Apply::Nothing;
+    }
+    if let Some(refused) = refused {
+        return Apply::Refused(refused.said.clone());
+    }
+    if echo {
+        return Apply::Echo;
+    }
+    let applied = shoot.annotation(annotations::RUNTIME_GENERATION).and_then(|text| text.parse::<i64>().ok());
+    match (shoot.input_hash(), applied) {
+        (None, Some(generation)) if generation >= seen.generation() => Apply::Adopt,
+        _ => Apply::Patch,
+    }
+}

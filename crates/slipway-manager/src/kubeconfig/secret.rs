@@ -1,0 +1,74 @@
+//! The Secret with a kubeconfig.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use slipway_kube::{GardenerCluster, access::resource::GARDENER_CLUSTERS, annotations, labels};
+use slipway_model::time::Timestamp;
+
+use super::rotation::Present;
+use crate::observe::SecretView;
+
+/// A kubeconfig as Gardener hands it out.
+#[derive(Deserialize)]
+pub struct Issued {
+    status: Option<IssuedStatus>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct IssuedStatus {
+    /// Base64.
+    #[serde(default)]
+    kubeconfig: String,
+    #[serde(default)]
+    expiration_timestamp: String,
+}
+
+impl Issued {
+    /// The kubeconfig (base64) and when it expires; none if either is missing.
+    pub fn take(self) -> Option<(String, Timestamp)> {
+        let status = self.status?;
+        let expires = status.expiration_timestamp.parse().ok()?;
+        (!status.kubeconfig.is_empty()).then_some((status.kubeconfig, expires))
+    }
+}
+
+/// The labels it should have.
+pub fn marks(cluster: &GardenerCluster) -> BTreeMap<String, String> {
+    let mut marks = cluster.metadata.labels.clone().unwrap_or_default();
+    marks.insert(labels::MANAGED_BY.to_owned(), labels::MANAGED_BY_US.to_owned());
+    marks.insert(labels::CLUSTER_NAME.to_owned(), cluster.metadata.name.clone().unwrap_or_default());
+    marks
+}
+
+/// The whole Secret: content, labels, times and owner in one write, so that no reader sees half of it.
+pub fn document(cluster: &GardenerCluster, kubeconfig: &str, issued: Timestamp, expires: Timestamp) -> Value {
+    let secret = &cluster.spec.kubeconfig.secret;
+    json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {
+            "name": secret.name, "namespace": secret.namespace, "labels": marks(cluster),
+            "annotations": {annotations::LAST_SYNC: written(issued), annotations::EXPIRES_AT: written(expires)},
+            "ownerReferences": [{
+                "apiVersion": GARDENER_CLUSTERS.api_version(), "kind": GARDENER_CLUSTERS.kind,
+                "name": cluster.metadata.name, "uid": cluster.metadata.uid,
+            }],
+        },
+        "data": {secret.key.as_str(): kubeconfig},
+    })
+}
+
+/// What is known of the kubeconfig in this Secret; none if there is no kubeconfig in it.
+pub fn present(secret: Option<&SecretView>, key: &str) -> Option<Present> {
+    let secret = secret?;
+    secret.hash(key)?;
+    let time = |key: &str| secret.annotation(key).and_then(|text| text.parse().ok());
+    Some(Present { issued: time(annotations::LAST_SYNC), expires: time(annotations::EXPIRES_AT) })
+}
+
+/// RFC 3339 in UTC, whole seconds.
+fn written(time: Timestamp) -> String {
+    crate::status::time(time).0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

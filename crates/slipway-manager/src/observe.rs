@@ -1,0 +1,155 @@
+//! What one pass knows: read from caches and memory once, at its beginning, and not again.
+//!
+//! Everything that [`crate::decide`] looks at is in here, so its cases are tables without clocks and clusters.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::Deserialize;
+use slipway_kube::{GardenerCluster, Runtime, RuntimeState, Shoot, access::cache::Projection, annotations, labels};
+use slipway_model::time::Timestamp;
+
+use crate::memory::Memory;
+
+/// What one pass knows.
+#[derive(Debug, Clone)]
+pub struct Observation {
+    /// The Runtime.
+    pub runtime: Arc<Runtime>,
+    /// Its Shoot.
+    pub shoot: Option<Arc<Shoot>>,
+    /// Its GardenerCluster.
+    pub cluster: Option<Arc<GardenerCluster>>,
+    /// Its kubeconfig Secret.
+    pub secret: Option<Arc<SecretView>>,
+    /// The hash of everything that would be rendered now; none where it cannot be computed.
+    pub input_hash: Option<String>,
+    /// The hash of everything its cluster would be prepared with now.
+    pub prepared_hash: String,
+    /// Another Runtime that has the same Shoot name and was there first.
+    pub rival: Option<String>,
+    /// Whether its deletion is held because too many came at once.
+    pub deletion_held: bool,
+    /// What this process remembers of it.
+    pub memory: Memory,
+    /// Monotonic time.
+    pub now: Duration,
+    /// Wall-clock time.
+    pub wall: Timestamp,
+}
+
+impl Observation {
+    /// The Runtime's name: its id.
+    pub fn name(&self) -> &str {
+        self.runtime.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// Its generation.
+    pub fn generation(&self) -> i64 {
+        self.runtime.metadata.generation.unwrap_or(0)
+    }
+
+    /// Whether it is being deleted.
+    pub fn is_deleting(&self) -> bool {
+        self.runtime.metadata.deletion_timestamp.is_some()
+    }
+
+    /// The state last reported.
+    pub fn state(&self) -> Option<RuntimeState> {
+        match &self.memory.status {
+            Some(status) => Some(status.state),
+            None => self.runtime.status.as_ref().map(|status| status.state),
+        }
+    }
+
+    /// The generation last reported.
+    pub fn observed_generation(&self) -> i64 {
+        let reported = self.runtime.status.as_ref().and_then(|status| status.observed_generation).unwrap_or(0);
+        reported.max(self.memory.acknowledged)
+    }
+
+    /// Whether the Shoot must not be patched.
+    pub fn is_suspended(&self) -> bool {
+        self.runtime.annotation(annotations::SUSPEND_PATCH) == Some("true")
+    }
+
+    /// Whether the Shoot must be applied whatever the hash.
+    pub fn is_forced(&self) -> bool {
+        self.runtime.annotation(annotations::FORCE_PATCH) == Some("true")
+    }
+
+    /// Whom the Shoot says it belongs to, if that is not us.
+    pub fn foreign_owner(&self) -> Option<&str> {
+        let ours = self.runtime.label(labels::RUNTIME_ID).unwrap_or_else(|| self.name());
+        self.shoot.as_ref()?.runtime_id().filter(|owner| *owner != ours && *owner != self.name())
+    }
+}
+
+/// A kubeconfig Secret without its content: labels, annotations, and whether it is the one we know.
+///
+/// The content of thousands of Secrets is neither needed nor wanted in memory; it is read when a client is made.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+pub struct SecretView {
+    /// Metadata.
+    #[serde(default)]
+    pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    /// The keys and, of each, only a hash.
+    #[serde(default, rename = "data")]
+    pub hashes: std::collections::BTreeMap<String, Hashed>,
+}
+
+impl Projection for SecretView {
+    fn slim(&mut self) {
+        self.metadata.managed_fields = None;
+    }
+}
+
+impl SecretView {
+    /// An annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    /// A label.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.metadata.labels.as_ref()?.get(key).map(String::as_str)
+    }
+
+    /// The hash of one key's value; none if it is absent or empty.
+    pub fn hash(&self, key: &str) -> Option<&str> {
+        self.hashes.get(key).map(|hashed| hashed.0.as_str()).filter(|hash| !hash.is_empty())
+    }
+}
+
+/// A text of which only the hash is kept.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hashed(pub String);
+
+impl<'de> Deserialize<'de> for Hashed {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Ok(Self(if text.is_empty() { text } else { hash(text.as_bytes()) }))
+    }
+}
+
+/// SHA-256 as hexadecimal digits.
+pub fn hash(bytes: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// W15: no content of a Secret is kept in memory.
+    #[test]
+    fn a_secret_in_the_cache_has_no_content() {
+        let secret = json!({"metadata": {"name": "s", "managedFields": [{"manager": "x"}]}, "data": {"config": "c2VjcmV0", "empty": ""}});
+        let mut view: SecretView = serde_json::from_value(secret).expect("a Secret");
+        view.slim();
+        assert!(!format!("{view:?}").contains("c2VjcmV0") && view.metadata.managed_fields.is_none());
+        assert_eq!(view.hash("config"), Some(hash(b"c2VjcmV0").as_str()));
+        assert_eq!((view.hash("empty"), view.hash("absent")), (None, None));
+    }
+}

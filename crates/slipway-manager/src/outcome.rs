@@ -1,0 +1,99 @@
+//! What a step says when it ends: one of five words, never a tuple of hints.
+
+use std::time::Duration;
+
+use slipway_kube::{
+    access,
+    conditions::{Reason, Status, Type},
+};
+
+/// A condition as a step wants it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// About what.
+    pub of: Type,
+    /// Status.
+    pub status: Status,
+    /// Reason.
+    pub reason: Reason,
+    /// For people.
+    pub message: String,
+}
+
+impl Said {
+    /// A condition.
+    pub fn new(of: Type, status: Status, reason: Reason, message: impl Into<String>) -> Self {
+        Self { of, status, reason, message: message.into() }
+    }
+}
+
+/// The reason when trying has ended: the catalogue has other words for it than for trying.
+pub fn given_up(reason: Reason) -> Reason {
+    match reason {
+        Reason::Initialised | Reason::Pending | Reason::Processing => Reason::ProcessingErr,
+        other => other,
+    }
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+pub enum Outcome {
+    /// On to the next.
+    Done,
+    /// Nothing to do until something happens. Not an error.
+    Wait {
+        /// On what, for people.
+        on: String,
+        /// Looked at again by then, whatever happens.
+        at_latest: Duration,
+    },
+    /// A call failed in a way that may pass.
+    Retry {
+        /// How it failed.
+        error: access::Error,
+        /// What the Runtime is told meanwhile.
+        said: Said,
+    },
+    /// Asking again changes nothing: somebody must change something.
+    Fail {
+        /// What the Runtime is told.
+        said: Said,
+    },
+    /// This pass is over and there is nothing to report.
+    Halt,
+}
+
+impl Outcome {
+    /// A failed call becomes a retry or a failure, by its class.
+    pub fn of_error(error: access::Error, of: Type, reason: Reason, what: &str) -> Self {
+        Self::with_status(error, of, reason, Status::False, what)
+    }
+
+    /// The same where the catalogue wants another status while it is tried again.
+    pub fn with_status(error: access::Error, of: Type, reason: Reason, trying: Status, what: &str) -> Self {
+        let message = format!("{what}: {error}");
+        match error.class {
+            access::Class::Throttled | access::Class::Transient => {
+                Self::Retry { error, said: Said::new(of, trying, reason, message) }
+            }
+            access::Class::Permanent => Self::Fail { said: Said::new(of, Status::False, given_up(reason), message) },
+        }
+    }
+
+    /// Waits for something.
+    pub fn wait(on: impl Into<String>, at_latest: Duration) -> Self {
+        Self::Wait { on: on.into(), at_latest }
+    }
+
+    /// Its name in metrics and logs.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Wait { .. } => "wait",
+            Self::Retry { .. } => "retry",
+            Self::Fail { .. } => "fail",
+            Self::Halt => "halt",
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! One pass over one Runtime: observe, decide, act, report.
+//!
+//! A pass never waits for the world: it does what can be done now, writes down once what came of it, and
+//! ends. What it acts on is what it observed at its beginning; what it finds out on the way it keeps in the
+//! observation, so that the next step sees it too.
+
+use std::{sync::Arc, time::Duration};
+
+use slipway_kube::{
+    RuntimeState,
+    access::{self, Access, Ask, Class, resource::RUNTIMES},
+};
+use slipway_model::time::{millis, mins, secs};
+use tracing::Instrument as _;
+
+use crate::{
+    controller::acknowledge,
+    decide::{self, Apply, Plan},
+    events,
+    memory::{Cell, Memory},
+    observe::Observation,
+    outcome::{Outcome, given_up},
+    settings::FIELD_MANAGER,
+    shared::Shared,
+    status::{self, Report},
+};
+
+/// How long the garden may answer 403 until we believe it.
+const FORBIDDEN_MAX: Duration = mins(10);
+/// The longest pause between two tries.
+const PAUSE_MAX: Duration = secs(60);
+
+/// One pass.
+pub struct Pass {
+    /// What all passes share.
+    pub shared: Arc<Shared>,
+    /// What is known.
+    pub seen: Observation,
+    /// What becomes of the Shoot.
+    pub apply: Apply,
+    /// What is to be told.
+    pub report: Report,
+    /// The memory.
+    pub cell: Arc<Cell>,
+    /// The client of the cluster, once it was asked for.
+    pub skr: Option<Access>,
+}
+
+impl Pass {
+    /// Changes what is remembered, here and for the next pass.
+    pub fn remember(&mut self, change: impl Fn(&mut Memory)) {
+        change(&mut self.cell.lock());
+        change(&mut self.seen.memory);
+    }
+}
+
+/// Runs one pass; answers when to look again at the latest. None when there is nothing to look at.
+pub async fn run(shared: &Arc<Shared>, name: &str) -> Option<Duration> {
+    let seen = crate::controller::look::at(shared, name)?;
+    let shoot = seen.runtime.spec.shoot.name.clone();
+    let generation = seen.generation();
+    let span = tracing::info_span!("runtime", runtimeID = name, shootName = shoot, generation);
+    pass(shared, seen).instrument(span).await
+}
+
+async fn pass(shared: &Arc<Shared>, seen: Observation) -> Option<Duration> {
+    let began = shared.clock.monotonic();
+    let name = seen.name().to_owned();
+    if seen.generation() > seen.observed_generation()
+        && let Err(error) = acknowledge::acknowledge(shared, &seen.runtime).await
+    {
+        tracing::warn!(%error, "the new generation could not be acknowledged");
+        return Some(pause(shared, &name, "acknowledge", &error));
+    }
+    let plan = decide::plan(&seen);
+    let apply = decide::apply(&seen);
+    let cell = shared.memories.of(&name);
+    let mut pass = Pass { shared: shared.clone(), seen, apply, report: Report::default(), cell, skr: None };
+    let (outcome, place) = act(&mut pass, &plan).await;
+    let next = report(&mut pass, &plan, outcome.clone(), place).await;
+    let took = shared.clock.monotonic().saturating_sub(began);
+    shared.metrics.reconciled("runtime", outcome.as_str(), took);
+    next
+}
+
+async fn act(pass: &mut Pass, plan: &Plan) -> (Outcome, &'static str) {
+    for row in &plan.steps {
+        let began = pass.shared.clock.monotonic();
+        let outcome = row.step.run(pass).await;
+        let took = pass.shared.clock.monotonic().saturating_sub(began);
+        pass.shared.metrics.stepped(row.name, outcome.as_str(), took);
+        match &outcome {
+            Outcome::Done => tracing::debug!(step = row.name, "done"),
+            Outcome::Wait { on, .. } => tracing::info!(step = row.name, on, "waiting"),
+            Outcome::Retry { error, .. } => tracing::warn!(step = row.name, %error, "to be tried again"),
+            Outcome::Fail { said } => tracing::warn!(step = row.name, message = said.message, "failed"),
+            Outcome::Halt => tracing::info!(step = row.name, "over"),
+        }
+        if outcome != Outcome::Done {
+            return (outcome, row.name);
+        }
+    }
+    (Outcome::Done, "")
+}
+
+/// Writes down what came of it, once, and says when to look again.
+async fn report(pass: &mut Pass, plan: &Plan, outcome: Outcome, place: &'static str) -> Option<Duration> {
+    let shared = pass.shared.clone();
+    let (resync, name) = (shared.settings.resync, pass.seen.name().to_owned());
+    let outcome = believe_forbidden(pass, outcome);
+    let next = match outcome {
+        Outcome::Halt => return None,
+        Outcome::Done => {
+            pass.remember(|memory| memory.attempts = 0);
+            resync.ready
+        }
+        Outcome::Wait { at_latest, .. } => {
+            pass.remember(|memory| memory.attempts = 0);
+            pass.report.state = Some(plan.meanwhile);
+            at_latest.min(resync.pending)
+        }
+        Outcome::Retry { error, said } => {
+            pass.report.state = Some(plan.meanwhile);
+            pass.report.say(said);
+            pause(&shared, &name, place, &error)
+        }
+        Outcome::Fail { said } => {
+            pass.remember(|memory| memory.attempts = 0);
+            // A deletion that fails is still a deletion.
+            let deleting = plan.meanwhile == RuntimeState::Terminating;
+            pass.report.state = Some(if deleting { RuntimeState::Terminating } else { RuntimeState::Failed });
+            pass.report.say(said);
+            if deleting { resync.pending } else { resync.failed }
+        }
+    };
+    match write(pass).await {
+        Ok(()) => Some(shared.random.jitter(next)),
+        Err(error) if error.is_not_found() => None,
+        Err(error) => {
+            tracing::warn!(%error, "the status could not be written");
+            Some(pause(&shared, &name, "report", &error))
+        }
+    }
+}
+
+/// A 403 is believed after ten minutes; any other end forgets it.
+fn believe_forbidden(pass: &mut Pass, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Retry { error, said } if error.is_forbidden() => {
+            let now = pass.seen.now;
+            let since = pass.seen.memory.forbidden_since.unwrap_or(now);
+            pass.remember(|memory| memory.forbidden_since = Some(since));
+            if now.saturating_sub(since) < FORBIDDEN_MAX {
+                return Outcome::Retry { error, said };
+            }
+            let reason = given_up(said.reason);
+            let status = slipway_kube::conditions::Status::False;
+            Outcome::Fail { said: crate::outcome::Said { status, reason, ..said } }
+        }
+        other => {
+            pass.remember(|memory| memory.forbidden_since = None);
+            other
+        }
+    }
+}
+
+async fn write(pass: &mut Pass) -> Result<(), access::Error> {
+    let shared = pass.shared.clone();
+    let cell = pass.cell.clone();
+    let _order = cell.writing.lock().await;
+    let (before, acknowledged) = {
+        let memory = cell.lock();
+        let before = memory.status.clone().or_else(|| pass.seen.runtime.status.clone()).unwrap_or_default();
+        (before, memory.acknowledged)
+    };
+    let mut generation = pass.seen.generation();
+    if acknowledged > generation {
+        // A newer generation was acknowledged while we worked: what we found out is about the old one.
+        generation = acknowledged;
+        if pass.report.state.is_some_and(|state| state != RuntimeState::Terminating) {
+            pass.report.state = Some(before.state);
+        }
+    }
+    let after = status::merge(&before, &pass.report, pass.seen.shoot.as_deref(), generation, shared.clock.wall());
+    shared.metrics.runtime(&pass.seen.runtime, &after);
+    if !status::is_news(&before, &after) {
+        return Ok(());
+    }
+    let metadata = &pass.seen.runtime.metadata;
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let document = status::document(namespace, pass.seen.name(), &after);
+    let ask = Ask::apply(&RUNTIMES, namespace, pass.seen.name(), FIELD_MANAGER, document).part("status");
+    shared.kcp.tell(ask).await?;
+    cell.lock().status = Some(after.clone());
+    drop(_order);
+    events::tell(&shared, &RUNTIMES, metadata, &status::changed(&before, &after), "runtime-controller").await;
+    Ok(())
+}
+
+/// How long until the next try, by the class of the failure.
+fn pause(shared: &Shared, name: &str, place: &'static str, error: &access::Error) -> Duration {
+    let cell = shared.memories.of(name);
+    let attempts = {
+        let mut memory = cell.lock();
+        memory.attempts = if memory.failed_at == place { memory.attempts.saturating_add(1) } else { 1 };
+        memory.failed_at = place;
+        memory.attempts
+    };
+    let doubled = |first: Duration| (first * 2_u32.saturating_pow(attempts.min(10) - 1)).min(PAUSE_MAX);
+    match error.class {
+        Class::Throttled => error.retry_after.unwrap_or_else(|| doubled(secs(1))),
+        Class::Transient | Class::Permanent => {
+            let most = doubled(millis(500)).max(error.retry_after.unwrap_or_default());
+            // Full jitter: many that failed together come back spread over the whole pause.
+            let part = (shared.random.next_u64() % 1_000) as f64 / 1_000.0;
+            most.mul_f64(part).max(millis(50)).max(error.retry_after.unwrap_or_default())
+        }
+    }
+}

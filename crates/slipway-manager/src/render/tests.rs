@@ -1,0 +1,13 @@
+//! Table tests of the transformers, one file per theme.
+
+mod pools;
+mod refusals;
+mod spec;
+
+use serde_json::{Value, json};
+use slipway_kube::runtime::ProviderType;
+
+use super::{
+    trial::{World, entry, living},
+    *,
+};

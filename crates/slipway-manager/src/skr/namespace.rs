@@ -1,0 +1,16 @@
+//! The namespace everything of ours goes into.
+
+use serde_json::json;
+use slipway_kube::access::{Access, Ask, Error, resource::NAMESPACES};
+
+/// Its name.
+pub const KYMA_SYSTEM: &str = "kyma-system";
+
+/// Makes it where it is missing. Others label it, so an existing one is left as it is.
+pub async fn ensure(skr: &Access) -> Result<(), Error> {
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KYMA_SYSTEM}});
+    match skr.tell(Ask::create(&NAMESPACES, "", namespace)).await {
+        Err(error) if error.is_conflict() => Ok(()),
+        other => other,
+    }
+}

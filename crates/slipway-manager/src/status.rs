@@ -1,0 +1,180 @@
+//! The status of a Runtime: what a pass found out, merged into what was said before, and whether that is worth a write.
+
+use jiff::Timestamp as Jiff;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use serde_json::{Value, json};
+use slipway_kube::{
+    RuntimeState,
+    access::resource::RUNTIMES,
+    conditions,
+    runtime::{LastOperation, RuntimeStatus},
+    shoot::Shoot,
+};
+use slipway_model::time::{Timestamp, secs};
+
+use crate::outcome::Said;
+
+/// Progress moves by less than this: not worth a write.
+const PROGRESS_STEP: i32 = 10;
+
+/// What a pass found out.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Conditions, in the order they were said.
+    pub said: Vec<Said>,
+    /// The state; none leaves it.
+    pub state: Option<RuntimeState>,
+    /// It is, or was once, ready.
+    pub completed: bool,
+}
+
+impl Report {
+    /// One more condition; the last word on a type counts.
+    pub fn say(&mut self, said: Said) {
+        debug_assert!(conditions::is_allowed(said.of, said.reason, said.status), "not in the catalogue: {said:?}");
+        self.said.retain(|other| other.of != said.of);
+        self.said.push(said);
+    }
+}
+
+/// The new status.
+pub fn merge(
+    before: &RuntimeStatus,
+    report: &Report,
+    shoot: Option<&Shoot>,
+    generation: i64,
+    now: Timestamp,
+) -> RuntimeStatus {
+    let mut status = before.clone();
+    if let Some(state) = report.state {
+        status.state = state;
+    }
+    status.observed_generation = Some(generation.max(before.observed_generation.unwrap_or(0)));
+    if report.completed {
+        status.provisioning_completed = Some(true);
+    }
+    if let Some(shoot) = shoot {
+        let seen = shoot.status.as_ref();
+        status.shoot_last_operation = seen.and_then(|status| status.last_operation.clone());
+        status.shoot_last_errors = seen.map(|status| status.last_errors.clone()).unwrap_or_default();
+    }
+    for said in &report.said {
+        let old = status.conditions.iter().position(|condition| condition.type_ == said.of.as_str());
+        let kept = old.map(|place| &status.conditions[place]).filter(|old| old.status == said.status.as_str());
+        let since = kept.map_or_else(|| time(now), |old| old.last_transition_time.clone());
+        let condition = Condition {
+            type_: said.of.as_str().to_owned(),
+            status: said.status.as_str().to_owned(),
+            reason: said.reason.as_str().to_owned(),
+            message: said.message.clone(),
+            last_transition_time: since,
+            observed_generation: Some(generation),
+        };
+        match old {
+            Some(place) => status.conditions[place] = condition,
+            None => status.conditions.push(condition),
+        }
+    }
+    status
+}
+
+/// Whether the difference is worth a write: everything is, but a little progress.
+pub fn is_news(before: &RuntimeStatus, after: &RuntimeStatus) -> bool {
+    let without = |status: &RuntimeStatus| RuntimeStatus { shoot_last_operation: None, ..status.clone() };
+    if without(before) != without(after) {
+        return true;
+    }
+    operation_is_news(before.shoot_last_operation.as_ref(), after.shoot_last_operation.as_ref())
+}
+
+/// Whether an operation has moved enough to be told.
+pub fn operation_is_news(before: Option<&LastOperation>, after: Option<&LastOperation>) -> bool {
+    let (Some(before), Some(after)) = (before, after) else { return before.is_some() != after.is_some() };
+    if (&before.operation_type, &before.state) != (&after.operation_type, &after.state) {
+        return true;
+    }
+    if (after.progress - before.progress).abs() >= PROGRESS_STEP {
+        return true;
+    }
+    let passed = match (&before.last_update_time, &after.last_update_time) {
+        (Some(before), Some(after)) => after.0.duration_since(before.0).unsigned_abs() >= secs(30),
+        _ => false,
+    };
+    // A description alone changes with every task; together with time it is worth telling.
+    passed && (after.progress != before.progress || after.description != before.description)
+}
+
+/// The conditions that are new or say something else.
+pub fn changed<'a>(before: &RuntimeStatus, after: &'a RuntimeStatus) -> Vec<&'a Condition> {
+    let same = |one: &Condition, other: &Condition| {
+        (&one.type_, &one.status, &one.reason, &one.message)
+            == (&other.type_, &other.status, &other.reason, &other.message)
+    };
+    after.conditions.iter().filter(|new| !before.conditions.iter().any(|old| same(old, new))).collect()
+}
+
+/// What is sent: all of it, by server-side apply, without a version.
+pub fn document(namespace: &str, name: &str, status: &RuntimeStatus) -> Value {
+    json!({"apiVersion": RUNTIMES.api_version(), "kind": RUNTIMES.kind,
+        "metadata": {"name": name, "namespace": namespace}, "status": status})
+}
+
+/// As Kubernetes keeps times: whole seconds.
+pub fn time(now: Timestamp) -> Time {
+    let seconds = now.as_micros().div_euclid(1_000_000);
+    Time(Jiff::from_second(seconds).unwrap_or(Jiff::UNIX_EPOCH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conditions::{Reason, Status, Type};
+
+    fn now(seconds: i64) -> Timestamp {
+        Timestamp::from_micros(1_789_000_000_000_000 + seconds * 1_000_000)
+    }
+
+    fn said(status: Status, reason: Reason) -> Report {
+        let mut report = Report { state: Some(RuntimeState::Pending), ..Report::default() };
+        report.say(Said::new(Type::Provisioned, status, reason, "text"));
+        report
+    }
+
+    #[test]
+    fn a_condition_keeps_its_time_until_its_status_changes() {
+        let first = merge(&RuntimeStatus::default(), &said(Status::Unknown, Reason::Pending), None, 1, now(0));
+        let second = merge(&first, &said(Status::Unknown, Reason::Processing), None, 2, now(60));
+        assert_eq!(second.conditions[0].last_transition_time, first.conditions[0].last_transition_time);
+        assert_eq!((second.conditions[0].observed_generation, second.observed_generation), (Some(2), Some(2)));
+        assert_eq!(changed(&first, &second).len(), 1);
+        let third = merge(&second, &said(Status::True, Reason::ConfigurationCompleted), None, 2, now(90));
+        assert_ne!(third.conditions[0].last_transition_time, first.conditions[0].last_transition_time);
+        assert!(is_news(&second, &third) && !is_news(&third, &third.clone()));
+    }
+
+    #[test]
+    fn a_little_progress_is_not_worth_a_write() {
+        let operation = |progress, seconds| RuntimeStatus {
+            shoot_last_operation: Some(LastOperation {
+                progress,
+                state: "Processing".to_owned(),
+                operation_type: "Create".to_owned(),
+                description: format!("task at {progress}"),
+                last_update_time: Some(time(now(seconds))),
+            }),
+            ..RuntimeStatus::default()
+        };
+        for (after, seconds, news) in [(45, 5, false), (49, 29, false), (50, 1, true), (41, 31, true), (40, 40, false)]
+        {
+            assert_eq!(is_news(&operation(40, 0), &operation(after, seconds)), news, "{after} after {seconds} s");
+        }
+    }
+
+    #[test]
+    fn completion_is_said_once_and_never_taken_back() {
+        let ready = Report { state: Some(RuntimeState::Ready), completed: true, ..Report::default() };
+        let first = merge(&RuntimeStatus::default(), &ready, None, 1, now(0));
+        let later = merge(&first, &said(Status::Unknown, Reason::Processing), None, 2, now(5));
+        assert_eq!(later.provisioning_completed, Some(true));
+    }
+}

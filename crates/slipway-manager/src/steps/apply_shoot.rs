@@ -1,0 +1,211 @@
+//! Creating and changing the Shoot: one server-side apply with one field manager, of exactly the fields we own.
+//!
+//! The same write for both, so there is one ownership entry from the start, and what is no longer rendered
+//! disappears by itself. A repeat writes the same document, which changes nothing. What Gardener refuses for
+//! good is remembered, so that its sentence is told and the garden is not asked again for every event.
+
+use serde_json::{Value, json};
+use slipway_kube::{
+    Shoot,
+    access::{
+        self, Ask, Class, Priority,
+        resource::{RUNTIMES, SHOOTS},
+    },
+    annotations,
+    conditions::{Reason, Status, Type},
+};
+use slipway_model::{ports::BoxFuture, time::secs};
+
+use crate::{
+    decide::Apply,
+    memory::{Applied, Refused},
+    observe::Observation,
+    outcome::{Outcome, Said},
+    ownership,
+    pass::Pass,
+    runtime::Step,
+};
+
+/// Writes the Shoot.
+pub struct ApplyShoot;
+
+impl Step for ApplyShoot {
+    fn applies(&self, _: &Observation) -> bool {
+        true
+    }
+
+    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            match pass.apply.clone() {
+                Apply::Nothing | Apply::Suspended => Outcome::Done,
+                Apply::Echo => Outcome::wait("the first news of the Shoot", secs(15)),
+                Apply::Foreign(owner) => {
+                    let shoot = &pass.seen.runtime.spec.shoot.name;
+                    let message = format!(
+                        "Shoot {shoot} belongs to Runtime {owner}; it is neither changed nor deleted. Choose another \
+                         spec.shoot.name"
+                    );
+                    fail(Reason::GardenerErr, message)
+                }
+                Apply::Terminating => {
+                    let text = "Shoot is being deleted by somebody else; it is made anew when it is gone";
+                    pass.report.say(Said::new(Type::Provisioned, Status::Unknown, Reason::Processing, text));
+                    Outcome::wait("the end of the Shoot", secs(300))
+                }
+                Apply::Refused(said) => Outcome::Fail { said },
+                Apply::Create => create(pass).await,
+                Apply::Patch => patch(pass, false).await,
+                Apply::Adopt => patch(pass, true).await,
+            }
+        })
+    }
+}
+
+fn fail(reason: Reason, message: String) -> Outcome {
+    Outcome::Fail { said: Said::new(Type::Provisioned, Status::False, reason, message) }
+}
+
+fn rendered(pass: &mut Pass, existing: Option<&Value>) -> Result<Value, Outcome> {
+    let wrong = |error: crate::render::RenderError| {
+        fail(Reason::ConversionErr, format!("Runtime conversion error: {}: {}", error.path, error.message))
+    };
+    let (mut document, notes) = pass.shared.blueprints.render(&pass.seen.runtime, existing).map_err(wrong)?;
+    pass.remember(|memory| memory.notes = Some(notes.clone()));
+    document["metadata"]["annotations"][annotations::INPUT_HASH] = json!(pass.seen.input_hash);
+    Ok(document)
+}
+
+async fn create(pass: &mut Pass) -> Outcome {
+    let document = match rendered(pass, None) {
+        Ok(document) => document,
+        Err(outcome) => return outcome,
+    };
+    pass.report.say(Said::new(Type::Provisioned, Status::Unknown, Reason::Pending, "Shoot is pending"));
+    match send(pass, document).await {
+        Ok(_) => Outcome::Done,
+        Err(error) => refused(pass, error, Reason::GardenerErr, Status::False, "Gardener API create error"),
+    }
+}
+
+async fn patch(pass: &mut Pass, adopting: bool) -> Outcome {
+    let (garden, namespace) = (pass.shared.garden.clone(), pass.shared.settings.garden_namespace.clone());
+    let name = pass.seen.runtime.spec.shoot.name.clone();
+    let found: Result<Option<Value>, _> = garden.find(Ask::get(&SHOOTS, &namespace, &name)).await;
+    let existing = match found {
+        Ok(Some(existing)) => existing,
+        // The cache is behind: it is gone.
+        Ok(None) => return create(pass).await,
+        Err(error) => {
+            return Outcome::of_error(error, Type::Provisioned, Reason::GardenerErr, "Gardener API read error");
+        }
+    };
+    // The cache may be behind here too, and this is the last moment to see whose it is.
+    match serde_json::from_value::<Shoot>(existing.clone()) {
+        Ok(shoot) => pass.seen.shoot = Some(slim(shoot)),
+        Err(error) => tracing::debug!(%error, "the Shoot has an unknown shape"),
+    }
+    if let Some(owner) = pass.seen.foreign_owner() {
+        return fail(Reason::GardenerErr, format!("Shoot {name} belongs to Runtime {owner}; it is not changed"));
+    }
+    let document = match rendered(pass, Some(&existing)) {
+        Ok(document) => document,
+        Err(outcome) => return outcome,
+    };
+    if adopting && ownership::covers(&existing, &document) {
+        return mark(pass, &name).await;
+    }
+    if let Some(operations) = ownership::taken_over(&existing, &pass.shared.settings.shoot_manager) {
+        let taken = garden.tell(Ask::operations(&SHOOTS, &namespace, &name, operations)).await;
+        if let Err(error) = taken {
+            return refused(pass, error, Reason::ProcessingErr, Status::Unknown, "Gardener API ownership error");
+        }
+    }
+    let before = existing["metadata"]["generation"].as_i64().unwrap_or(0);
+    match send(pass, document).await {
+        Ok(generation) => {
+            let (status, text) = if generation == before {
+                (Status::True, "Shoot patched without changes")
+            } else {
+                (Status::Unknown, "Shoot is pending for update after patch")
+            };
+            pass.report.say(Said::new(Type::Provisioned, status, Reason::Processing, text));
+            unforce(pass).await
+        }
+        Err(error) => refused(pass, error, Reason::ProcessingErr, Status::Unknown, "Gardener API shoot patch error"),
+    }
+}
+
+/// The Shoot of the reference is as we would render it: only the hash is written.
+async fn mark(pass: &mut Pass, name: &str) -> Outcome {
+    let change = json!({"metadata": {"annotations": {annotations::INPUT_HASH: pass.seen.input_hash}}});
+    let namespace = pass.shared.settings.garden_namespace.clone();
+    let ask = Ask::merge(&SHOOTS, &namespace, name, change).priority(Priority::Background);
+    match pass.shared.garden.send_as::<Shoot>(ask).await {
+        Ok(shoot) => {
+            note(pass, shoot);
+            Outcome::Done
+        }
+        Err(error) => refused(pass, error, Reason::ProcessingErr, Status::Unknown, "Gardener API shoot patch error"),
+    }
+}
+
+/// Sends the document; answers the Shoot's generation.
+async fn send(pass: &mut Pass, document: Value) -> Result<i64, access::Error> {
+    let settings = &pass.shared.settings;
+    let name = &pass.seen.runtime.spec.shoot.name;
+    let ask = Ask::apply(&SHOOTS, &settings.garden_namespace, name, &settings.shoot_manager, document);
+    let shoot = pass.shared.garden.send_as::<Shoot>(ask).await?;
+    Ok(note(pass, shoot))
+}
+
+fn slim(mut shoot: Shoot) -> std::sync::Arc<Shoot> {
+    shoot.slim();
+    std::sync::Arc::new(shoot)
+}
+
+fn note(pass: &mut Pass, shoot: Shoot) -> i64 {
+    let generation = shoot.metadata.generation.unwrap_or(0);
+    let (hash, at) = (pass.seen.input_hash.clone().unwrap_or_default(), pass.shared.clock.monotonic());
+    let applied = Applied { hash, generation, at };
+    pass.remember(|memory| {
+        memory.applied = Some(applied.clone());
+        memory.refused = None;
+        memory.failed_since = None;
+        memory.applied_at = Some(at);
+        memory.settled_at = None;
+    });
+    pass.seen.shoot = Some(slim(shoot));
+    generation
+}
+
+fn refused(pass: &mut Pass, error: access::Error, reason: Reason, trying: Status, what: &str) -> Outcome {
+    if error.class == Class::Permanent {
+        let said = Said::new(Type::Provisioned, Status::False, reason, format!("{what}: {error}"));
+        let (hash, at) = (pass.seen.input_hash.clone().unwrap_or_default(), pass.shared.clock.monotonic());
+        let refused = Refused { hash, said: said.clone(), at };
+        pass.remember(|memory| memory.refused = Some(refused.clone()));
+        return Outcome::Fail { said };
+    }
+    // While it is tried again an update is `Processing`; only the end of trying is an error of it.
+    let reason = if trying == Status::Unknown { Reason::Processing } else { reason };
+    Outcome::with_status(error, Type::Provisioned, reason, trying, what)
+}
+
+/// The wish to apply whatever the hash is met: only that key is removed.
+async fn unforce(pass: &mut Pass) -> Outcome {
+    if !pass.seen.is_forced() {
+        return Outcome::Done;
+    }
+    let change = json!({"metadata": {"annotations": {annotations::FORCE_PATCH: null}}});
+    let ask = Ask::merge(&RUNTIMES, &pass.shared.settings.namespace, pass.seen.name(), change);
+    match pass.shared.kcp.tell(ask).await {
+        Ok(()) => Outcome::Done,
+        Err(error) => Outcome::with_status(
+            error,
+            Type::Provisioned,
+            Reason::Processing,
+            Status::Unknown,
+            "The force annotation cannot be removed",
+        ),
+    }
+}

@@ -1,0 +1,139 @@
+//! Waiting for Gardener, woken by the watch of Shoots.
+//!
+//! Where Gardener has given up although another attempt may help, it is asked for one: by one annotation, ever
+//! more slowly, a bounded number of times for one input. The count stands at the Shoot and survives us.
+
+use serde_json::json;
+use slipway_kube::{
+    Shoot,
+    access::{Ask, resource::SHOOTS},
+    annotations,
+    conditions::{Reason, Status, Type},
+};
+use slipway_model::{ports::BoxFuture, time::mins};
+
+use crate::{
+    decide::{self, Verdict, errors},
+    observe::Observation,
+    outcome::{Outcome, Said},
+    pass::Pass,
+    runtime::Step,
+};
+
+/// Waits for Gardener.
+pub struct AwaitShoot;
+
+/// A back-stop; news come by watch.
+const AT_LATEST: std::time::Duration = mins(5);
+
+impl Step for AwaitShoot {
+    fn applies(&self, _: &Observation) -> bool {
+        true
+    }
+
+    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            let Some(shoot) = pass.seen.shoot.clone() else {
+                return Outcome::wait("the Shoot to appear", mins(1));
+            };
+            note_times(pass, &shoot);
+            let unknown = |reason, text: &str| Said::new(Type::Provisioned, Status::Unknown, reason, text);
+            match decide::judge(&pass.seen, &shoot) {
+                Verdict::Succeeded { created } => {
+                    let now = pass.shared.clock.monotonic();
+                    pass.remember(|memory| {
+                        memory.settled_at.get_or_insert(now);
+                    });
+                    let (reason, text) = if created {
+                        (Reason::ShootCreationCompleted, "Shoot creation completed")
+                    } else {
+                        (Reason::ConfigurationCompleted, "Shoot update completed")
+                    };
+                    let text = with_notes(pass, reason, text);
+                    pass.report.say(Said::new(Type::Provisioned, Status::True, reason, text));
+                    Outcome::Done
+                }
+                Verdict::InProgress { creating: true } => {
+                    pass.report.say(unknown(Reason::Pending, "Shoot creation in progress"));
+                    Outcome::wait("Gardener creating the Shoot", AT_LATEST)
+                }
+                Verdict::InProgress { creating: false } => {
+                    pass.report.say(unknown(Reason::Processing, "Shoot update is in progress"));
+                    Outcome::wait("Gardener updating the Shoot", AT_LATEST)
+                }
+                Verdict::AskLater { count, left } => {
+                    let text = format!("Gardener gave up, attempt {} follows: {}", count + 1, errors::told(&shoot));
+                    pass.report.say(unknown(Reason::Pending, &text));
+                    Outcome::wait("the time for another attempt", left)
+                }
+                Verdict::AskAgain { count } => {
+                    let text =
+                        format!("Gardener gave up, attempt {} was asked for: {}", count + 1, errors::told(&shoot));
+                    pass.report.say(unknown(Reason::Pending, &text));
+                    match ask_again(pass, &shoot, count).await {
+                        Ok(()) => Outcome::wait("Gardener's next attempt", AT_LATEST),
+                        Err(error) => Outcome::with_status(
+                            error,
+                            Type::Provisioned,
+                            Reason::Pending,
+                            Status::Unknown,
+                            "Another attempt of Gardener cannot be asked for",
+                        ),
+                    }
+                }
+                Verdict::Failed { creating, message } => {
+                    let (reason, what) = if creating {
+                        (Reason::CreationErr, "Shoot creation failed")
+                    } else {
+                        (Reason::ProcessingErr, "Shoot update failed")
+                    };
+                    let message = format!("{what}: {message}");
+                    Outcome::Fail { said: Said::new(Type::Provisioned, Status::False, reason, message) }
+                }
+            }
+        })
+    }
+}
+
+/// What was asked for and not given is told as long as it is so. Who has not rendered it repeats what was said.
+fn with_notes(pass: &Pass, reason: Reason, text: &str) -> String {
+    match &pass.seen.memory.notes {
+        Some(notes) if notes.is_empty() => text.to_owned(),
+        Some(notes) => format!("{text}; not changed: {}", notes.join("; ")),
+        None => {
+            let status = pass.seen.memory.status.as_ref().or(pass.seen.runtime.status.as_ref());
+            let said =
+                status.and_then(|status| status.conditions.iter().find(|it| it.type_ == Type::Provisioned.as_str()));
+            let same = said.filter(|said| said.reason == reason.as_str() && said.message.starts_with(text));
+            same.map_or_else(|| text.to_owned(), |said| said.message.clone())
+        }
+    }
+}
+
+/// Since when it is as it is.
+fn note_times(pass: &mut Pass, shoot: &Shoot) {
+    let now = pass.seen.now;
+    let operation = shoot.status.as_ref().and_then(|status| status.last_operation.as_ref());
+    let failed = operation.is_some_and(|operation| operation.state == "Failed");
+    let seedless = operation.is_some_and(|operation| errors::no_seed(&operation.description));
+    pass.remember(|memory| {
+        memory.failed_since = failed.then(|| memory.failed_since.unwrap_or(now));
+        memory.no_seed_since = seedless.then(|| memory.no_seed_since.unwrap_or(now));
+    });
+}
+
+/// Asks Gardener for another attempt, if nobody has.
+pub(super) async fn ask_again(pass: &mut Pass, shoot: &Shoot, count: u32) -> Result<(), slipway_kube::access::Error> {
+    let now = pass.shared.clock.monotonic();
+    pass.remember(|memory| memory.failed_since = Some(now));
+    if shoot.annotation(annotations::GARDENER_OPERATION).is_some() {
+        return Ok(());
+    }
+    let hash = pass.seen.input_hash.as_deref().map(decide::short).unwrap_or_default();
+    let change = json!({"metadata": {"annotations": {
+        annotations::GARDENER_OPERATION: "retry",
+        annotations::RETRIES: format!("{hash}:{}", count + 1),
+    }}});
+    let name = shoot.metadata.name.as_deref().unwrap_or_default();
+    pass.shared.garden.tell(Ask::merge(&SHOOTS, &pass.shared.settings.garden_namespace, name, change)).await
+}

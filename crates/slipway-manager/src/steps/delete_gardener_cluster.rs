@@ -1,0 +1,56 @@
+//! The order for a kubeconfig and the kubeconfig itself go first: nobody should use a cluster that is going.
+//!
+//! Deleted without asking the cache whether they are there: it may be behind, and deleting what is not there
+//! does no harm. Done when the cache shows neither.
+
+use slipway_kube::{
+    access::{
+        self, Ask,
+        resource::{GARDENER_CLUSTERS, SECRETS},
+    },
+    conditions::{Reason, Status, Type},
+    gardener_cluster::secret_name,
+};
+use slipway_model::{ports::BoxFuture, time::mins};
+
+use crate::{
+    observe::Observation,
+    outcome::{Outcome, Said},
+    pass::Pass,
+    runtime::Step,
+};
+
+/// Deletes both.
+pub struct DeleteGardenerCluster;
+
+impl Step for DeleteGardenerCluster {
+    fn applies(&self, _: &Observation) -> bool {
+        true
+    }
+
+    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            let said =
+                |status, text: &str| Said::new(Type::Deprovisioned, status, Reason::GardenerClusterCrDeleted, text);
+            if !pass.seen.memory.cluster_deleted {
+                if let Err(error) = delete(pass).await {
+                    let what = "The GardenerCluster cannot be deleted";
+                    return Outcome::of_error(error, Type::Deprovisioned, Reason::KubernetesErr, what);
+                }
+                pass.remember(|memory| memory.cluster_deleted = true);
+            }
+            if pass.seen.cluster.is_some() || pass.seen.secret.is_some() {
+                pass.report.say(said(Status::Unknown, "Gardener Cluster CR is being deleted"));
+                return Outcome::wait("the end of the GardenerCluster and its Secret", mins(1));
+            }
+            pass.report.say(said(Status::True, "Gardener Cluster CR successfully deleted"));
+            Outcome::Done
+        })
+    }
+}
+
+async fn delete(pass: &Pass) -> Result<(), access::Error> {
+    let (kcp, namespace, name) = (&pass.shared.kcp, &pass.shared.settings.namespace, pass.seen.name());
+    kcp.tell(Ask::delete(&GARDENER_CLUSTERS, namespace, name)).await?;
+    kcp.tell(Ask::delete(&SECRETS, namespace, &secret_name(name))).await
+}

@@ -1,0 +1,89 @@
+//! The Shoot is confirmed for deletion and deleted; one that is going already is left alone.
+//!
+//! The confirmation is a merge patch of one annotation: nothing else of the Shoot changes hands. A Shoot of
+//! another Runtime is none of our business and stays. Where too many deletions came at once, a person is asked.
+
+use serde_json::json;
+use slipway_kube::{
+    Shoot,
+    access::{self, Ask, Priority, resource::SHOOTS},
+    annotations,
+    conditions::{Reason, Status, Type},
+};
+use slipway_model::{ports::BoxFuture, time::mins};
+
+use crate::{
+    decide::brake::Brake,
+    observe::Observation,
+    outcome::{Outcome, Said},
+    pass::Pass,
+    runtime::Step,
+};
+
+/// Deletes the Shoot.
+pub struct DeleteShoot;
+
+impl Step for DeleteShoot {
+    fn applies(&self, _: &Observation) -> bool {
+        true
+    }
+
+    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            let name = pass.seen.runtime.spec.shoot.name.clone();
+            // The cache may not have heard of a Shoot made a moment ago; leaving it behind would cost money for ever.
+            if pass.seen.shoot.is_none() {
+                match look(pass, &name).await {
+                    Ok(found) => pass.seen.shoot = found.map(std::sync::Arc::new),
+                    Err(error) => {
+                        return Outcome::of_error(
+                            error,
+                            Type::Deprovisioned,
+                            Reason::GardenerErr,
+                            "Gardener API read error",
+                        );
+                    }
+                }
+            }
+            let Some(shoot) = pass.seen.shoot.clone() else { return Outcome::Done };
+            if let Some(owner) = pass.seen.foreign_owner() {
+                tracing::warn!(owner, "the Shoot belongs to another Runtime and stays");
+                return Outcome::Done;
+            }
+            if shoot.metadata.deletion_timestamp.is_some() {
+                return Outcome::Done;
+            }
+            let said =
+                |status, text: String| Said::new(Type::Deprovisioned, status, Reason::GardenerShootDeleted, text);
+            if pass.seen.deletion_held {
+                pass.report.say(said(Status::Unknown, Brake::message(pass.shared.settings.brake_limit)));
+                return Outcome::wait("a person who confirms the deletion", mins(5));
+            }
+            match delete(pass, &name).await {
+                Ok(()) => {
+                    pass.report.say(said(Status::Unknown, "Shoot is being deleted".to_owned()));
+                    Outcome::wait("the end of the Shoot", mins(5))
+                }
+                Err(error) => {
+                    Outcome::of_error(error, Type::Deprovisioned, Reason::GardenerErr, "Gardener API delete error")
+                }
+            }
+        })
+    }
+}
+
+pub(super) async fn look(pass: &Pass, name: &str) -> Result<Option<Shoot>, access::Error> {
+    let ask = Ask::get(&SHOOTS, &pass.shared.settings.garden_namespace, name).priority(Priority::Deletion);
+    pass.shared.garden.find(ask).await
+}
+
+async fn delete(pass: &Pass, name: &str) -> Result<(), access::Error> {
+    let (garden, namespace) = (&pass.shared.garden, &pass.shared.settings.garden_namespace);
+    let confirmation = json!({"metadata": {"annotations": {annotations::CONFIRM_DELETION: "true"}}});
+    let confirmed = garden.tell(Ask::merge(&SHOOTS, namespace, name, confirmation).priority(Priority::Deletion)).await;
+    match confirmed {
+        Err(error) if error.is_not_found() => return Ok(()),
+        other => other?,
+    }
+    garden.tell(Ask::delete(&SHOOTS, namespace, name).priority(Priority::Deletion)).await
+}
