@@ -4,7 +4,6 @@
 //! behind this module reads a wire type, and a document that exists has been checked.
 
 mod checks;
-pub mod cidr;
 mod cluster;
 pub mod kyma;
 mod labels;

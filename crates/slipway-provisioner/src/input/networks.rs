@@ -2,8 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use slipway_kube::{
+    Cidr,
+    subnets::{self, MAX_ZONES},
+};
+
 use super::{
-    cidr::Cidr,
     cluster::set,
     provider::{
         AlicloudConfig, AlicloudZone, AwsConfig, AwsZone, AzureConfig, AzureZone, GcpConfig, OpenStackConfig, Provider,
@@ -18,6 +22,9 @@ use super::{
     },
 };
 use crate::settings::Settings;
+
+const AWS_ZONES: &str = "providerSpecificConfig.awsConfig.awsZones";
+const ALICLOUD_ZONES: &str = "providerSpecificConfig.alicloudConfig.alicloudZones";
 
 /// What was asked for.
 pub(super) struct Asked<'a> {
@@ -165,10 +172,14 @@ pub(super) fn read(
                 |zone: super::wire::AlicloudZoneInput| AlicloudZone { name: zone.name, worker_cidr: zone.worker_cidr };
             let zones = match alicloud.alicloud_zones {
                 Some(zones) => zones.into_iter().map(zone).collect(),
-                None => split(&vpc_cidr, &offer.zones(region), at, "alicloudConfig.alicloudZones", found)
-                    .into_iter()
-                    .map(|zone| AlicloudZone { name: zone.name, worker_cidr: zone.worker_cidr })
-                    .collect(),
+                None => {
+                    let zone = |name: &str, worker: Cidr| AlicloudZone {
+                        name: name.to_owned(),
+                        worker_cidr: worker.to_string(),
+                    };
+                    let cut = |vpc, slot, name: &str| Ok(zone(name, subnets::eighth(vpc, slot)?));
+                    split(&vpc_cidr, &offer.zones(region), cut, &format!("{at}.{ALICLOUD_ZONES}"), found)
+                }
             };
             let worker_cidr = worker_cidr.unwrap_or_else(|| vpc_cidr.clone());
             (ProviderConfig::Alicloud(AlicloudConfig { vpc_cidr, zones }), worker_cidr)
@@ -202,7 +213,7 @@ pub(super) fn aws_zones(
         (None, (Some(name), Some(public_cidr), Some(internal_cidr))) => {
             vec![AwsZone { name, public_cidr, internal_cidr, worker_cidr: worker_cidr.to_owned() }]
         }
-        (None, (None, None, None)) => split(vpc_cidr, usual, at, "awsConfig.awsZones", found),
+        (None, (None, None, None)) => split(vpc_cidr, usual, aws_zone, &format!("{at}.{AWS_ZONES}"), found),
         (None, _) => {
             let path = format!("{at}.providerSpecificConfig.awsConfig.zone");
             found.add(path, "V16", "publicCidr and internalCidr belong together; better use awsZones");
@@ -211,27 +222,30 @@ pub(super) fn aws_zones(
     }
 }
 
-/// A virtual network cut among zones: for each an eighth for nodes, and a sixteenth for each of the
-/// other two. So every cloud's limit of three usual zones fits, with room for a fourth.
-fn split(vpc: &str, zones: &[String], at: &str, field: &str, found: &mut Violations) -> Vec<AwsZone> {
+fn aws_zone(vpc: Cidr, slot: usize, name: &str) -> Result<AwsZone, subnets::Error> {
+    let zone = subnets::aws(vpc, slot)?;
+    Ok(AwsZone {
+        name: name.to_owned(),
+        worker_cidr: zone.workers.to_string(),
+        public_cidr: zone.public.to_string(),
+        internal_cidr: zone.internal.to_string(),
+    })
+}
+
+/// A virtual network cut among zones, in the way the infrastructure manager cuts it where nobody says.
+fn split<Z>(
+    vpc: &str,
+    zones: &[String],
+    cut: impl Fn(Cidr, usize, &str) -> Result<Z, subnets::Error>,
+    path: &str,
+    found: &mut Violations,
+) -> Vec<Z> {
     let Ok(vpc) = vpc.parse::<Cidr>() else { return Vec::new() }; // Said by the check of ranges.
-    let eighths: Vec<Cidr> = vpc.parts(vpc.prefix() + 3).collect();
-    if vpc.prefix() > 24 || eighths.len() < 2 * zones.len() {
-        let message =
-            format!("{vpc} is too small to be cut among {} zones; give the zones with their ranges", zones.len());
-        found.add(format!("{at}.providerSpecificConfig.{field}"), "V16", message);
-        return Vec::new();
-    }
-    let zone = |(name, pair): (&String, &[Cidr])| {
-        let mut halves = pair[1].parts(vpc.prefix() + 4).map(|half| half.to_string());
-        Some(AwsZone {
-            name: name.clone(),
-            worker_cidr: pair[0].to_string(),
-            public_cidr: halves.next()?,
-            internal_cidr: halves.next()?,
-        })
-    };
-    zones.iter().zip(eighths.chunks(2)).filter_map(zone).collect()
+    let zones = zones.iter().enumerate().map(|(slot, name)| cut(vpc, slot, name));
+    zones.collect::<Result<Vec<Z>, _>>().unwrap_or_else(|problem| {
+        found.add(path, "V16", format!("{problem}; give the zones with their ranges"));
+        Vec::new()
+    })
 }
 
 /// What must hold among zones and ranges.
@@ -270,8 +284,8 @@ fn check_zones(spec: &ClusterSpec, block: &str, found: &mut Violations) {
     if zones.is_empty() && spec.provider() != Provider::Azure {
         found.add(path.clone(), "V9", "must have at least one zone");
     }
-    // A worker pool of Gardener takes no more; see the Runtime's own rule.
-    found.require(zones.len() <= 8, path.clone(), "V9", "must have at most 8 zones");
+    let most = format!("must have at most {MAX_ZONES} zones");
+    found.require(zones.len() <= MAX_ZONES, path.clone(), "V9", most);
     let mut seen = BTreeSet::new();
     for (index, zone) in zones.iter().take(64).enumerate() {
         found.word(&format!("{path}[{index}]"), zone);
@@ -298,7 +312,13 @@ fn check_ranges(spec: &ClusterSpec, at: &str, block: &str, settings: &Settings, 
     let mut read = |path: String, text: &str| match text.parse::<Cidr>() {
         Ok(range) => Some((path, range)),
         Err(problem) => {
-            found.add(path, "V8", format!("{} {problem}", quoted(text)));
+            let right = match problem {
+                subnets::Error::HostBits { meant, .. } => {
+                    format!("has bits set behind its prefix; {meant} would be right")
+                }
+                _ => "must look like 10.250.0.0/16".to_owned(),
+            };
+            found.add(path, "V8", format!("{} {right}", quoted(text)));
             None
         }
     };

@@ -13,10 +13,11 @@ use std::{fmt::Write as _, time::Duration};
 use axum::{body::Body, http::Request};
 use serde_json::Value;
 use slipway_engine::SystemClock;
+use slipway_kube::Cidr;
 use slipway_model::ports::{Clock as _, Runtimes as _};
 use slipway_provisioner::{
     auth::Scope,
-    input::{ClusterSecrets, ClusterSpec, Version, cidr::Cidr},
+    input::{ClusterSecrets, ClusterSpec, Version},
     mapping::{self, Owner},
 };
 use tower::ServiceExt as _;
