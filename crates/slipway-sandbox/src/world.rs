@@ -9,6 +9,7 @@
 mod clusters;
 mod folder;
 mod landscape;
+mod provisioning;
 
 use std::{
     io,
@@ -16,7 +17,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use slipway_server::{ConfigError, News, Server, Settings, Sources, StartError, Status, config, manager::RoleError};
+use slipway_server::{
+    ConfigError, News, Server, Settings, Sources, StartError, Status, config, manager::RoleError, provisioner,
+};
 use slipway_sim::{Listening, Systems};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
@@ -33,6 +36,8 @@ pub struct Options {
     pub data_dir: PathBuf,
     /// Where the API listens.
     pub listen: SocketAddr,
+    /// Where the provisioner listens.
+    pub provisioner: SocketAddr,
     /// How fast time passes in the garden.
     pub pace: Pace,
     /// All chance of the garden comes from this.
@@ -60,6 +65,9 @@ pub enum UpError {
     /// The server does not start.
     #[error(transparent)]
     Server(#[from] StartError),
+    /// The provisioner does not start.
+    #[error("the provisioner does not start: {0}")]
+    Provisioner(#[from] provisioner::RoleError),
     /// The infrastructure manager does not start.
     #[error("the infrastructure manager does not start: {0}")]
     Manager(#[from] RoleError),
@@ -71,7 +79,7 @@ impl UpError {
         match self {
             Self::Config(_) | Self::Manager(RoleError::Files(_)) => true,
             Self::Server(error) => error.is_configuration(),
-            Self::Folder(_) | Self::Simulator(_) | Self::Clusters(_) | Self::Manager(_) => false,
+            Self::Folder(_) | Self::Simulator(_) | Self::Clusters(_) | Self::Manager(_) | Self::Provisioner(_) => false,
         }
     }
 }
@@ -79,6 +87,7 @@ impl UpError {
 /// The running landscape.
 pub struct World {
     server: Server,
+    provisioning: provisioning::Provisioning,
     managed: landscape::Managed,
     clusters: Clusters,
     folder: Folder,
@@ -90,6 +99,8 @@ pub struct World {
 /// begins between the two.
 pub struct Plan {
     settings: Settings,
+    provisioner: SocketAddr,
+    pace: Pace,
     clusters: Clusters,
     folder: Folder,
     systems: Systems,
@@ -99,7 +110,7 @@ pub struct Plan {
 impl Plan {
     /// Takes the data folder, makes what is missing in it, and starts the simulators and the clusters.
     pub async fn make(options: Options) -> Result<Self, UpError> {
-        let Options { data_dir, listen, pace, seed, environment } = options;
+        let Options { data_dir, listen, provisioner, pace, seed, environment } = options;
         let folder = Folder::take(&data_dir)?;
         let systems = Systems::default();
         let listening = systems.listen().await.map_err(UpError::Simulator)?;
@@ -114,7 +125,7 @@ impl Plan {
         sources.flags.push(("listen".to_owned(), listen.to_string()));
         let settings = config::load(&sources)?;
         let clusters = Clusters::start(folder.path(), listen.ip(), pace, seed).await?;
-        Ok(Self { settings, clusters, folder, systems, listening })
+        Ok(Self { settings, provisioner, pace, clusters, folder, systems, listening })
     }
 
     /// The settings.
@@ -124,11 +135,25 @@ impl Plan {
 
     /// Starts the server.
     pub async fn start(self) -> Result<World, UpError> {
-        let Self { settings, clusters, folder, systems, listening } = self;
+        let Self { settings, provisioner, pace, clusters, folder, systems, listening } = self;
         let server = Server::start(settings).await?;
         tokio::spawn(pass_on(systems.hello.reads(), server.news()));
         let managed = landscape::Managed::start(folder.path(), &clusters).await?;
-        Ok(World { server, managed, clusters, folder, systems, listening })
+        let url_of = |name: &str| {
+            listening.iter().find(|(other, _)| *other == name).map(|(_, socket)| socket.url()).unwrap_or_default()
+        };
+        let place = provisioning::Place {
+            folder: &folder,
+            server: &server,
+            clusters: &clusters,
+            systems: &systems,
+            director: url_of("director"),
+            reconciler: url_of("reconciler"),
+            listen: provisioner,
+            pace,
+        };
+        let provisioning = provisioning::Provisioning::start(place).await?;
+        Ok(World { server, provisioning, managed, clusters, folder, systems, listening })
     }
 }
 
@@ -161,6 +186,16 @@ impl World {
         self.folder.token_file()
     }
 
+    /// Where the provisioner listens.
+    pub fn provisioner(&self) -> SocketAddr {
+        self.provisioning.role.address()
+    }
+
+    /// The file with a token for the provisioner.
+    pub fn provisioner_token_file(&self) -> &Path {
+        &self.provisioning.token_file
+    }
+
     /// The folder.
     pub fn data_dir(&self) -> &Path {
         self.folder.path()
@@ -188,6 +223,7 @@ impl World {
 
     /// Stops in good order.
     pub async fn stop(self) {
+        self.provisioning.role.stop().await;
         self.server.stop().await;
         // Dropped, not said goodbye to: it holds no Lease here, and nothing of it is lost.
         drop(self.managed);

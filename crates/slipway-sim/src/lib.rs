@@ -9,6 +9,7 @@ pub mod agent;
 pub mod clock;
 pub mod dial;
 pub mod garden;
+mod kept;
 pub mod kube;
 pub mod listening;
 pub mod real;

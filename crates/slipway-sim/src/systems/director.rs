@@ -13,6 +13,7 @@ mod tests;
 
 use std::{
     io,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -33,6 +34,7 @@ use self::registry::{Problem, Registry};
 use super::oauth::{Denied, Tokens};
 use crate::{
     dial::{Dial, misbehave},
+    kept,
     listening::Listening,
 };
 
@@ -51,6 +53,15 @@ struct Inner {
     tokens: Tokens,
     registry: Registry,
     complaints: Vec<String>,
+    file: Option<PathBuf>,
+}
+
+impl Inner {
+    fn save(&self) {
+        if let Some(file) = &self.file {
+            kept::save(file, &self.registry);
+        }
+    }
 }
 
 impl Default for Director {
@@ -59,6 +70,7 @@ impl Default for Director {
             tokens: Tokens::new("slipway", "director-secret", &[schema::READ, schema::WRITE]),
             registry: Registry::default(),
             complaints: Vec::new(),
+            file: None,
         };
         Self { inner: Arc::new(Mutex::new(inner)), dial: Dial::default() }
     }
@@ -84,6 +96,15 @@ impl Director {
     /// Its faults.
     pub fn dial(&self) -> &Dial {
         &self.dial
+    }
+
+    /// Keeps its registrations and connections in this file from now on, beginning with what is there.
+    pub fn keep_in(&self, file: PathBuf) {
+        let mut inner = self.inner();
+        if let Some(registry) = kept::load(&file) {
+            inner.registry = registry;
+        }
+        inner.file = Some(file);
     }
 
     /// Id and secret of the one client it knows.
@@ -123,7 +144,10 @@ impl Director {
 
     /// Takes a registration away, as an operator of the Director would.
     pub fn forget(&self, id: &str) -> bool {
-        self.inner().registry.unregister(id)
+        let mut inner = self.inner();
+        let was_there = inner.registry.unregister(id);
+        inner.save();
+        was_there
     }
 
     /// Draws a one-time token as an operator would.
@@ -133,7 +157,10 @@ impl Director {
 
     /// An agent brings its one-time token.
     pub fn redeem(&self, token: &str, runtime_id: &str) -> Redeemed {
-        self.inner().registry.redeem(token, runtime_id)
+        let mut inner = self.inner();
+        let redeemed = inner.registry.redeem(token, runtime_id);
+        inner.save();
+        redeemed
     }
 
     /// Whether this connection of an agent is still good.
@@ -205,6 +232,9 @@ async fn graphql_request(State(director): State<Director>, headers: HeaderMap, b
         Err(_) => Err(Problem::InsufficientScopes),
         Ok(()) => inner.registry.answer(tenant, &asked),
     };
+    if asked.root.scope == schema::WRITE {
+        inner.save();
+    }
     match done {
         Ok(value) => Json(json!({ "data": { asked.alias: value } })).into_response(),
         Err(problem) => Json(problem.to_json(&asked.alias)).into_response(),

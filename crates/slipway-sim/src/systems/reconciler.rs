@@ -13,6 +13,7 @@ mod wire;
 use std::{
     collections::BTreeMap,
     io,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -26,12 +27,14 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub use self::cluster::Script;
 use self::{cluster::Cluster, wire::Payload};
 use crate::{
     dial::{Dial, misbehave},
+    kept,
     listening::Listening,
 };
 
@@ -68,12 +71,28 @@ struct Inner {
     clusters: BTreeMap<String, Cluster>,
     scripts: BTreeMap<String, Script>,
     complaints: Vec<String>,
+    file: Option<PathBuf>,
+}
+
+/// What is kept on disk.
+#[derive(Serialize, Deserialize)]
+struct Saved<C> {
+    versions: i64,
+    clusters: C,
+}
+
+impl Inner {
+    fn save(&self) {
+        if let Some(file) = &self.file {
+            kept::save(file, &Saved { versions: self.versions, clusters: &self.clusters });
+        }
+    }
 }
 
 impl Default for Reconciler {
     fn default() -> Self {
         let (clusters, scripts) = (BTreeMap::new(), BTreeMap::new());
-        let inner = Inner { pace: Pace::USUAL, versions: 0, clusters, scripts, complaints: Vec::new() };
+        let inner = Inner { pace: Pace::USUAL, versions: 0, clusters, scripts, complaints: Vec::new(), file: None };
         Self { inner: Arc::new(Mutex::new(inner)), dial: Dial::default() }
     }
 }
@@ -100,6 +119,15 @@ impl Reconciler {
     /// Its faults.
     pub fn dial(&self) -> &Dial {
         &self.dial
+    }
+
+    /// Keeps its clusters in this file from now on, beginning with what is there. Runs begin anew.
+    pub fn keep_in(&self, file: PathBuf) {
+        let mut inner = self.inner();
+        if let Some(state) = kept::load::<Saved<BTreeMap<String, Cluster>>>(&file) {
+            (inner.versions, inner.clusters) = (state.versions, state.clusters);
+        }
+        inner.file = Some(file);
     }
 
     /// Sets how long things take.
@@ -185,13 +213,18 @@ async fn put_cluster(State(reconciler): State<Reconciler>, headers: HeaderMap, b
                 inner.clusters.insert(id.clone(), Cluster::new(payload, next, script));
             }
         }
+        inner.save();
     }
     reconciler.tell(&id, None)
 }
 
 async fn delete_cluster(State(reconciler): State<Reconciler>, Path(id): Path<String>) -> Response {
-    if let Some(cluster) = reconciler.inner().clusters.get_mut(&id) {
-        cluster.delete();
+    {
+        let mut inner = reconciler.inner();
+        if let Some(cluster) = inner.clusters.get_mut(&id) {
+            cluster.delete();
+        }
+        inner.save();
     }
     reconciler.tell(&id, None)
 }

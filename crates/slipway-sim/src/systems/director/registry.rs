@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -18,7 +19,7 @@ const TOKEN_LIFE: Duration = Duration::from_secs(300);
 const NAME_MAX: usize = 36;
 
 /// A registered runtime.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Runtime {
     /// Its id.
     pub id: String,
@@ -35,7 +36,7 @@ pub struct Runtime {
 }
 
 /// A connection of an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
     /// Its id, known to the agent only.
     pub id: String,
@@ -82,12 +83,14 @@ impl Problem {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Registry {
     /// The tenants; none means every one.
     pub(super) known: Option<BTreeSet<String>>,
     pub(super) runtimes: Vec<Runtime>,
     pub(super) connections: Vec<Connection>,
+    /// Not kept: one-time tokens do not outlive the program that gave them out.
+    #[serde(skip)]
     tokens: BTreeMap<String, (String, Instant)>,
 }
 

@@ -162,3 +162,18 @@ async fn a_one_time_token_opens_once_for_its_runtime_and_for_five_minutes() {
     assert!(!director.is_connected(&old.id), "the new connection takes its place");
     assert!(director.forget(&id) && !director.is_connected(&new.id), "and goes with its registration");
 }
+
+#[tokio::test]
+async fn what_is_kept_on_disk_is_there_after_a_restart() {
+    let file = tempfile::tempdir().expect("a folder").keep().join("director.json");
+    let director = Director::default();
+    director.keep_in(file.clone());
+    let caller = Caller::new(&director).await;
+    let (_, made) = caller.ask("acme", REGISTER, json!({ "in": { "name": "shop" } })).await;
+    let id = made["data"]["result"]["id"].as_str().expect("an id").to_owned();
+    let Redeemed::Connected(connection) = director.redeem(&director.draw_token(&id), &id) else { panic!("it is good") };
+    let again = Director::default();
+    again.keep_in(file);
+    assert_eq!(again.runtimes(), director.runtimes());
+    assert!(again.is_connected(&connection.id));
+}

@@ -1,5 +1,6 @@
 //! One cluster and its runs.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -7,7 +8,7 @@ use super::{Pace, wire::Payload};
 use crate::clock;
 
 /// What becomes of runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Script {
     /// So many looks find a run in trouble that will pass.
     pub stumbles: u32,
@@ -15,15 +16,31 @@ pub struct Script {
     pub fails: Option<(String, String)>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Cluster {
     pub(super) payload: Payload,
     cluster_version: i64,
     config_version: i64,
     script: Script,
+    #[serde(skip, default = "clock::steady")]
     begun: Instant,
+    #[serde(with = "marked")]
     deleted: Option<Instant>,
     disabled: bool,
+}
+
+/// A moment that is kept as "it was": after a restart it is now.
+mod marked {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use tokio::time::Instant;
+
+    pub(super) fn serialize<S: Serializer>(moment: &Option<Instant>, serializer: S) -> Result<S::Ok, S::Error> {
+        moment.is_some().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Instant>, D::Error> {
+        Ok(bool::deserialize(deserializer)?.then(crate::clock::steady))
+    }
 }
 
 /// A cluster whose removal is over is still told about for a minute.

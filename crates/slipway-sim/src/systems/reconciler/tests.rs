@@ -101,3 +101,18 @@ async fn wrong_payloads_are_refused_and_remembered() {
     long["runtimeInput"]["description"] = json!("x".repeat(BODY_MAX));
     assert_eq!(send(&reconciler, "POST /v1/clusters", Some(&long)).await.0, 413);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_kept_on_disk_is_there_after_a_restart() {
+    let file = tempfile::tempdir().expect("a folder").keep().join("reconciler.json");
+    let reconciler = Reconciler::default();
+    reconciler.keep_in(file.clone());
+    send(&reconciler, "POST /v1/clusters", Some(&payload())).await;
+    let again = Reconciler::default();
+    again.keep_in(file);
+    again.set_pace(Pace::NONE);
+    assert_eq!(send(&again, "GET /v1/clusters/r-1/configs/1/status", None).await.1["status"], "ready");
+    let mut other = payload();
+    other["kymaConfig"]["version"] = json!("2.11.0");
+    assert_eq!(send(&again, "POST /v1/clusters", Some(&other)).await.1["configurationVersion"], 2);
+}

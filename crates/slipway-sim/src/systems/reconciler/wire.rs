@@ -1,10 +1,10 @@
 //! What the Reconciler is sent, every field required, and what is wrong with it.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// `POST /v1/clusters`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Payload {
     #[serde(rename = "runtimeID")]
@@ -15,14 +15,14 @@ pub(super) struct Payload {
     pub(super) kubeconfig: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RuntimeInput {
     pub(super) name: String,
     pub(super) description: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KymaConfig {
     pub(super) version: String,
@@ -31,7 +31,7 @@ pub(super) struct KymaConfig {
     pub(super) components: Vec<Component>,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Component {
     pub(super) component: String,
@@ -42,7 +42,7 @@ pub(super) struct Component {
     pub(super) configuration: Vec<Entry>,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
     pub(super) key: String,
@@ -50,7 +50,7 @@ pub(super) struct Entry {
     pub(super) secret: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Metadata {
     #[serde(rename = "globalAccountID")]
