@@ -39,7 +39,8 @@ pub(super) async fn resolve(
     let api = &*request.api;
     let wanted = input::provision(config, api.rules(), &*api.random)?;
     let (project, shoot_name) = names(api, &wanted.cluster)?;
-    if wanted.has_chosen_name {
+    let has_chosen_name = wanted.has_chosen_name;
+    if has_chosen_name {
         if let Some(there) = api.runtimes.runtime_by_name(&project, &shoot_name).await? {
             return replay(request, &there, &tenant, &wanted.cluster).await;
         }
@@ -89,7 +90,11 @@ pub(super) async fn resolve(
         Stored::New(operation, kind, director_id) => {
             Ok(OperationStatus::new(operation, kind).with_director_id(director_id))
         }
-        Stored::Raced(there, wanted) => replay(request, &there, &tenant, &wanted).await,
+        Stored::Raced(there, wanted) if has_chosen_name => replay(request, &there, &tenant, &wanted).await,
+        Stored::Raced(..) => {
+            let message = "the name that was drawn is taken; try again";
+            Err(ApiError::new(crate::errors::Class::Overloaded, reason::ALREADY_EXISTS, message))
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use axum::{
-    body::{Body, to_bytes},
+    body::Body,
     extract::{FromRequestParts as _, Query, Request as HttpRequest, State, ws::WebSocketUpgrade},
     http::{HeaderMap, StatusCode, request::Parts},
     response::Response,
 };
+use futures::StreamExt as _;
 use juniper::{
     DefaultScalarValue, ExecutionError, GraphQLError, InputValue, OperationType, ValidatedOperation, Variables,
 };
@@ -24,6 +25,12 @@ use crate::{
 
 /// Twice what the slowest mutation may take. Longer is a defect, and the client must not hang on it.
 const REQUEST_MAX: Duration = secs(60);
+
+/// How long a body may take to arrive.
+const READ_MAX: Duration = secs(30);
+
+/// A body may be so many times too long and is still read to its end.
+const DROPPED_MAX: usize = 32;
 
 /// What a client sends.
 #[derive(Debug, Default, Deserialize)]
@@ -53,7 +60,15 @@ pub(super) async fn by_body(State(listener): State<Listener>, request: HttpReque
         Err(error) => return refusal(StatusCode::UNAUTHORIZED, &error),
     };
     let most = listener.api.settings.limits.body_bytes;
-    let Ok(bytes) = to_bytes(body, most).await else {
+    let bytes = tokio::select! {
+        biased;
+        bytes = whole(body, most) => bytes,
+        () = listener.api.clock.sleep(READ_MAX) => {
+            let error = ApiError::bad(reason::VALIDATION, "the body did not arrive in time");
+            return refusal(StatusCode::REQUEST_TIMEOUT, &error);
+        }
+    };
+    let Some(bytes) = bytes else {
         let message = format!("the body is longer than {most} bytes, or broke off; send less");
         return refusal(StatusCode::PAYLOAD_TOO_LARGE, &ApiError::bad(reason::VALIDATION, message));
     };
@@ -69,6 +84,24 @@ pub(super) async fn by_body(State(listener): State<Listener>, request: HttpReque
             refusal(StatusCode::BAD_REQUEST, &ApiError::bad(reason::VALIDATION, message))
         }
     }
+}
+
+/// The body, unless it is too long. The rest of one that is too long is read and dropped, up to a point:
+/// a client that is cut off while it sends never reads why.
+async fn whole(body: Body, most: usize) -> Option<Vec<u8>> {
+    let (mut all, mut seen) = (Vec::new(), 0_usize);
+    let mut chunks = body.into_data_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.ok()?;
+        seen = seen.saturating_add(chunk.len());
+        if seen > most.saturating_mul(DROPPED_MAX) {
+            return None;
+        }
+        if seen <= most {
+            all.extend_from_slice(&chunk);
+        }
+    }
+    (seen <= most).then_some(all)
 }
 
 pub(super) async fn by_query(State(listener): State<Listener>, request: HttpRequest<Body>) -> Response {
