@@ -43,9 +43,9 @@ impl Violations {
         );
     }
 
-    /// The same, if there is one.
+    /// The same, if there is one; an empty text is none.
     pub fn word_if(&mut self, path: &str, text: Option<&String>) {
-        if let Some(text) = text {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
             self.word(path, text);
         }
     }
