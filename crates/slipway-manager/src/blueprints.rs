@@ -4,7 +4,7 @@
 //! answered from one state, so a hash and the Shoot rendered with it never come from different files.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -67,11 +67,13 @@ impl Files {
         }
         config.switches = switches;
         config.check_switches().map_err(wrong(path))?;
-        let tenants = PathBuf::from(&config.converter.audit_logging.tenant_config_path);
+        // A relative path is meant from where the configuration stands, so that the files can move together.
+        let beside = |named: &str| path.parent().unwrap_or(Path::new("")).join(named);
+        let tenants = beside(&config.converter.audit_logging.tenant_config_path);
         let audit = AuditTenants::parse(&read(&tenants)?).map_err(wrong(&tenants))?;
         let windows = match config.converter.maintenance_window.window_map_path.as_str() {
             "" => MaintenanceWindows::default(),
-            path => MaintenanceWindows::parse(&read(Path::new(path))?).map_err(wrong(Path::new(path)))?,
+            named => MaintenanceWindows::parse(&read(&beside(named))?).map_err(wrong(&beside(named)))?,
         };
         Ok(Self { config, audit, windows, acl: AclAddresses::default() })
     }

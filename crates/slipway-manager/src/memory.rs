@@ -37,7 +37,9 @@ pub struct Memory {
     pub applied_at: Option<Duration>,
     /// See above.
     pub settled_at: Option<Duration>,
-    /// The GardenerCluster and its Secret were deleted on purpose.
+    /// The GardenerCluster and its Secret are being deleted on purpose: nobody makes the Secret anew.
+    pub cluster_going: bool,
+    /// They were.
     pub cluster_deleted: bool,
     /// What it asks for and does not get, as last rendered; none if this process has not rendered it.
     pub notes: Option<Vec<String>>,

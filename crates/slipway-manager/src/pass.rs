@@ -22,6 +22,7 @@ use crate::{
     outcome::{Outcome, given_up},
     settings::FIELD_MANAGER,
     shared::Shared,
+    skr::Prepared,
     status::{self, Report},
 };
 
@@ -44,6 +45,8 @@ pub struct Pass {
     pub cell: Arc<Cell>,
     /// The client of the cluster, once it was asked for.
     pub skr: Option<Access>,
+    /// What came of preparing the cluster, once it was tried.
+    pub prepared: Option<Prepared>,
 }
 
 impl Pass {
@@ -75,7 +78,8 @@ async fn pass(shared: &Arc<Shared>, seen: Observation) -> Option<Duration> {
     let plan = decide::plan(&seen);
     let apply = decide::apply(&seen);
     let cell = shared.memories.of(&name);
-    let mut pass = Pass { shared: shared.clone(), seen, apply, report: Report::default(), cell, skr: None };
+    let mut pass =
+        Pass { shared: shared.clone(), seen, apply, report: Report::default(), cell, skr: None, prepared: None };
     let (outcome, place) = act(&mut pass, &plan).await;
     let next = report(&mut pass, &plan, outcome.clone(), place).await;
     let took = shared.clock.monotonic().saturating_sub(began);

@@ -3,6 +3,9 @@
 //! All of it is due when the hash of what it is made of differs from the one written at the GardenerCluster,
 //! or when the resync comes; a Runtime whose labels or Shoot moved in other ways causes no call at all. A
 //! cluster that cannot be reached delays its own Runtime and nobody else's.
+//!
+//! The calls are made together, by the first step that is due, because each of them costs a round trip to a
+//! cluster far away; the steps then tell what came of their part.
 
 pub mod administrators;
 mod clients;
@@ -31,6 +34,8 @@ use crate::{
 
 /// The field manager of what we apply there.
 pub const MANAGER: &str = crate::settings::FIELD_MANAGER;
+/// The extension that reads our logins.
+const LOGIN_SERVICE: &str = "shoot-oidc-service";
 /// The longest time for one step.
 const STEP_BUDGET: Duration = secs(30);
 /// When a cluster is looked after although nothing changed: somebody may have deleted a binding inside.
@@ -40,7 +45,7 @@ const LOOKED_AFTER: Duration = hours(11);
 pub fn prepared_hash(runtime: &Runtime, shoot: Option<&Shoot>, tenant: &OidcConfig) -> String {
     let details = provisioning_info::details(runtime, shoot, None, false);
     let wanted = oidc::wanted(runtime, tenant);
-    let has_service = shoot.is_some_and(|shoot| shoot.has_extension("shoot-oidc-service"));
+    let has_service = shoot.is_some_and(|shoot| shoot.has_extension(LOGIN_SERVICE));
     let uid = shoot.and_then(|shoot| shoot.metadata.uid.clone());
     let all = json!([uid, details, has_service, wanted.objects, runtime.spec.security.administrators]);
     hash(all.to_string().as_bytes())
@@ -60,11 +65,19 @@ pub fn is_due(seen: &Observation) -> bool {
     }
     let differs = written_hash(seen) != Some(seen.prepared_hash.as_str());
     let stale = seen.memory.prepared_at.is_some_and(|at| seen.now.saturating_sub(at) > LOOKED_AFTER);
-    differs || stale
+    differs || stale || !is_told(seen)
+}
+
+/// Whether the Runtime says that its cluster is prepared. A process that died between writing down what it did
+/// and telling it leaves a Runtime that never would.
+fn is_told(seen: &Observation) -> bool {
+    let Some(status) = seen.memory.status.as_ref().or(seen.runtime.status.as_ref()) else { return false };
+    let said = |of: Type| status.conditions.iter().any(|condition| condition.type_ == of.as_str());
+    said(Type::KymaSystemNsCreated) && said(Type::OidcAndConfigMapConfigured)
 }
 
 /// Does something with the cluster, within the budget of a step.
-pub async fn within<T>(
+async fn within<T>(
     pass: &mut Pass,
     work: impl AsyncFnOnce(Access, &Pass) -> Result<T, access::Error>,
 ) -> Result<T, access::Error> {
@@ -84,6 +97,83 @@ pub async fn within<T>(
         biased;
         done = whole => done,
         () = clock.sleep(STEP_BUDGET) => Err(access::Error::timeout(STEP_BUDGET)),
+    }
+}
+
+/// What came of the calls.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The namespace.
+    pub namespace: Result<(), access::Error>,
+    /// What the customer is told.
+    pub info: Result<(), access::Error>,
+    /// Logins.
+    pub oidc: Result<(), access::Error>,
+    /// Administrators.
+    pub administrators: Result<(), access::Error>,
+}
+
+/// Whether the cluster has what reads our logins.
+pub fn takes_logins(seen: &Observation) -> bool {
+    seen.shoot.as_ref().is_some_and(|shoot| shoot.has_extension(LOGIN_SERVICE))
+}
+
+/// Makes all calls, once in a pass.
+pub async fn prepare(pass: &mut Pass) -> Prepared {
+    if let Some(done) = &pass.prepared {
+        return done.clone();
+    }
+    let (seen, shoot) = (&pass.seen, pass.seen.shoot.as_deref());
+    let region = provisioning_info::seed_region(&pass.shared, shoot).await;
+    let info = region.map(|region| {
+        let details = provisioning_info::details(&seen.runtime, shoot, region, true);
+        serde_saphyr::to_string(&details).unwrap_or_default()
+    });
+    let logins =
+        takes_logins(seen).then(|| oidc::wanted(&seen.runtime, &pass.shared.blueprints.shared_tenant()).objects);
+    let users = seen.runtime.spec.security.administrators.clone();
+    let was_prepared = written_hash(seen).is_some();
+    let calls = within(pass, async |skr, _| {
+        let aligned = async {
+            match &logins {
+                Some(logins) => oidc::align(&skr, logins).await,
+                None => Ok(()),
+            }
+        };
+        let ((namespace, info), oidc, administrators) =
+            futures::join!(told(&skr, info.as_deref(), was_prepared), aligned, administrators::align(&skr, &users));
+        Ok(Prepared { namespace, info, oidc, administrators })
+    });
+    let done = calls.await.unwrap_or_else(|error| Prepared {
+        namespace: Err(error.clone()),
+        info: Err(error.clone()),
+        oidc: Err(error.clone()),
+        administrators: Err(error),
+    });
+    pass.prepared = Some(done.clone());
+    done
+}
+
+/// The namespace and the information in it, if it is known. One that was prepared before has the namespace, most
+/// likely.
+async fn told(
+    skr: &Access,
+    info: Result<&str, &access::Error>,
+    was_prepared: bool,
+) -> (Result<(), access::Error>, Result<(), access::Error>) {
+    let write = async || match info {
+        Ok(info) => provisioning_info::write(skr, info).await,
+        Err(unknown) => Err(unknown.clone()),
+    };
+    if was_prepared {
+        match write().await {
+            Err(error) if error.is_not_found() => {}
+            other => return (Ok(()), other),
+        }
+    }
+    match namespace::ensure(skr).await {
+        Ok(()) => (Ok(()), write().await),
+        Err(error) => (Err(error.clone()), Err(error)),
     }
 }
 

@@ -2,6 +2,9 @@
 //! machines, are not comparable.
 
 pub mod engine;
+pub mod garden;
 pub mod kube;
+pub mod manager;
 pub mod measure;
+mod part;
 pub mod render;

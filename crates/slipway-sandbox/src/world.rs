@@ -18,12 +18,16 @@ use std::{
 };
 
 use slipway_server::{
-    ConfigError, News, Server, Settings, Sources, StartError, Status, config, manager::RoleError, provisioner,
+    ConfigError, News, Server, Settings, Sources, StartError, Status, config,
+    manager::{ManagerRole, RoleError},
+    provisioner,
 };
 use slipway_sim::{Listening, Systems};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use folder::Folder;
+
+pub(crate) use landscape::configuration;
 
 pub use clusters::{CONTROL_PLANE, Clusters, ClustersError, GARDEN, Open};
 pub use folder::FolderError;
@@ -88,7 +92,7 @@ impl UpError {
 pub struct World {
     server: Server,
     provisioning: provisioning::Provisioning,
-    managed: landscape::Managed,
+    manager: ManagerRole,
     clusters: Clusters,
     folder: Folder,
     systems: Systems,
@@ -113,7 +117,7 @@ impl Plan {
         let Options { data_dir, listen, provisioner, pace, seed, environment } = options;
         let folder = Folder::take(&data_dir)?;
         let systems = Systems::default();
-        let listening = systems.listen().await.map_err(UpError::Simulator)?;
+        let mut listening = systems.listen().await.map_err(UpError::Simulator)?;
         let url_of = |name: &str| {
             listening.iter().find(|(other, _)| *other == name).map(|(_, socket)| socket.url()).unwrap_or_default()
         };
@@ -125,6 +129,7 @@ impl Plan {
         sources.flags.push(("listen".to_owned(), listen.to_string()));
         let settings = config::load(&sources)?;
         let clusters = Clusters::start(folder.path(), listen.ip(), pace, seed).await?;
+        listening.push((GARDEN, clusters.garden().control().await.map_err(UpError::Simulator)?));
         Ok(Self { settings, provisioner, pace, clusters, folder, systems, listening })
     }
 
@@ -138,7 +143,7 @@ impl Plan {
         let Self { settings, provisioner, pace, clusters, folder, systems, listening } = self;
         let server = Server::start(settings).await?;
         tokio::spawn(pass_on(systems.hello.reads(), server.news()));
-        let managed = landscape::Managed::start(folder.path(), &clusters).await?;
+        let manager = landscape::manage(folder.path(), &clusters).await?;
         let url_of = |name: &str| {
             listening.iter().find(|(other, _)| *other == name).map(|(_, socket)| socket.url()).unwrap_or_default()
         };
@@ -153,7 +158,7 @@ impl Plan {
             pace,
         };
         let provisioning = provisioning::Provisioning::start(place).await?;
-        Ok(World { server, provisioning, managed, clusters, folder, systems, listening })
+        Ok(World { server, provisioning, manager, clusters, folder, systems, listening })
     }
 }
 
@@ -208,7 +213,7 @@ impl World {
 
     /// How the infrastructure manager is.
     pub fn manager(&self) -> slipway_server::manager::Probe {
-        self.managed.role.probe()
+        self.manager.probe()
     }
 
     /// The clusters.
@@ -226,6 +231,6 @@ impl World {
         self.provisioning.role.stop().await;
         self.server.stop().await;
         // Dropped, not said goodbye to: it holds no Lease here, and nothing of it is lost.
-        drop(self.managed);
+        drop(self.manager);
     }
 }

@@ -3,6 +3,8 @@
 //! It needs no database: all its state is in Kubernetes. Its files are read again when they change, and a
 //! file that is wrong leaves the old one in force.
 
+mod drafts;
+
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -24,6 +26,7 @@ use slipway_model::{
 };
 use tokio::{net::TcpListener, task::JoinSet};
 
+pub use drafts::{Draft, Drafts};
 pub use slipway_manager::{Probe, Settings};
 
 /// How often the files are looked at. They come by a mounted volume, which is a minute behind anyway.

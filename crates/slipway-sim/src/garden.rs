@@ -15,7 +15,8 @@
 //! | [`requests`] | what goes wrong with requests on demand |
 //! | [`scenario`] | what happens from outside, and when |
 //! | [`landscape`] | what there is at the beginning |
-//! | [`control`], [`journal`], [`clock`] | what can be told and asked while it runs |
+//! | [`control`], [`journal`], [`recording`], [`clock`] | what can be told and asked while it runs, and played again |
+//! | [`state`] | everything it is, taken out and put in |
 
 pub mod admit;
 pub mod certificates;
@@ -37,12 +38,14 @@ pub mod names;
 pub mod problems;
 pub mod profile;
 pub mod quota;
+pub mod recording;
 pub mod requests;
 pub mod rules;
 pub mod scenario;
 pub mod scheduler;
 pub mod schema;
 pub mod shoot;
+pub mod state;
 pub mod value;
 pub mod version;
 pub mod window;

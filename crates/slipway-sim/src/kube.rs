@@ -22,7 +22,7 @@ pub mod auth;
 mod bootstrap;
 pub mod builtin_schema;
 pub mod cluster;
-mod controllers;
+pub(crate) mod controllers;
 pub mod delete;
 pub mod http;
 pub mod kind;

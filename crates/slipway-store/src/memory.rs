@@ -2,7 +2,10 @@
 //! each call means. Every method is one critical section, which is what a transaction is to the
 //! SQL stores.
 
+mod claim;
+mod commit;
 mod runtimes;
+mod snapshot;
 
 use std::{
     collections::BTreeMap,
@@ -14,18 +17,17 @@ use slipway_model::{
     Timestamp, WaitKey,
     operation::{Fields, NewOperation, Schedule},
     ports::{
-        BoxFuture, Claim, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Lease,
-        Next, Peer, Registration, Storage, StoreError, StoreResult, WakeListener,
+        BoxFuture, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Peer,
+        Registration, Storage, StoreError, StoreResult, WakeListener,
     },
     preemption,
     state::Class,
     time::secs,
 };
 
-use crate::{
-    hints::{Hints, News},
-    rows::refuse_doubles,
-};
+use crate::{hints::Hints, rows::refuse_doubles};
+
+pub use snapshot::Snapshot;
 
 /// Storage that forgets everything with the process.
 pub struct MemoryStore {
@@ -63,28 +65,6 @@ impl Row {
     /// A new row.
     fn of(operation: Operation) -> Self {
         Self { operation, steps: Vec::new(), wait_seen: 0, woken_by: None, taken_from: None }
-    }
-}
-
-/// The whole content at one moment.
-pub struct Snapshot<'a> {
-    tables: &'a Tables,
-}
-
-impl Snapshot<'_> {
-    /// All operations with their ledgers.
-    pub fn operations(&self) -> impl Iterator<Item = (&Operation, &[StepRecord])> {
-        self.tables.operations.values().map(|row| (&row.operation, row.steps.as_slice()))
-    }
-
-    /// One operation.
-    pub fn operation(&self, id: OperationId) -> Option<&Operation> {
-        self.tables.operations.get(&id).map(|row| &row.operation)
-    }
-
-    /// Whether a replica is registered.
-    pub fn is_registered(&self, replica: &ReplicaId) -> bool {
-        self.tables.replicas.contains_key(replica)
     }
 }
 
@@ -493,140 +473,6 @@ impl Storage for MemoryStore {
 
     fn listen(&self) -> Box<dyn WakeListener> {
         Box::new(self.hints.listen())
-    }
-}
-
-impl MemoryStore {
-    fn claim_one(&self, tables: &mut Tables, id: OperationId, request: &ClaimRequest) -> Option<Claim> {
-        let op = &tables.operations.get(&id)?.operation;
-        let pending = op.state == OperationState::Pending;
-        let starts = pending
-            && op.deadline().is_none_or(|deadline| deadline > request.now)
-            && op.control.cancel.is_none()
-            && op.control.pause.is_none()
-            && (preemption::may_start(op, tables.unfinished(op)) || self.bugs.has(KnownBug::TwoPendingBothStart));
-        let deadline = op.deadline();
-        let is_late = deadline.is_some_and(|deadline| deadline <= request.now);
-        let blocked = pending && !starts && !is_late && op.control.cancel.is_none() && op.control.pause.is_none();
-
-        let row = tables.operations.get_mut(&id)?;
-        let op = &mut row.operation;
-        op.schedule.due_at = if blocked { deadline } else { None };
-        if blocked {
-            return None;
-        }
-        if op.schedule.owner.is_none() {
-            op.schedule.owner = Some(request.replica.clone());
-            op.schedule.fence += 1;
-            op.schedule.commits = 0;
-        }
-        if starts {
-            op.state = OperationState::InProgress;
-            op.started_at = Some(request.now);
-            op.budget_from = op.budget_from.or(Some(request.now));
-            op.updated_at = request.now;
-            op.version += 1;
-        }
-        Some(Claim {
-            operation: op.clone(),
-            steps: row.steps.clone(),
-            lease: Lease { replica: request.replica.clone(), fence: op.schedule.fence },
-            started: starts,
-            woken_by: row.woken_by.take(),
-            taken_from: row.taken_from.take(),
-        })
-    }
-
-    fn commit_one(&self, tables: &mut Tables, commit: &Commit) -> StoreResult<CommitOutcome> {
-        let signal = match &commit.next {
-            Next::Park { wait_on: Some(key), .. } => tables.signals.get(key).map_or(0, |signal| signal.number),
-            _ => 0,
-        };
-        let row = tables.row(commit.operation)?;
-        let op = &mut row.operation;
-        let holds =
-            op.schedule.owner.as_ref() == Some(&commit.lease.replica) && op.schedule.fence == commit.lease.fence;
-        // The first try went through and its answer was lost. An ended or parked operation may
-        // have no owner any more, but the fence tells that nobody has held it since.
-        if op.schedule.fence == commit.lease.fence && op.schedule.commits >= commit.number {
-            return Ok(CommitOutcome::Committed { control: Box::new(op.control.clone()) });
-        }
-        if !holds && !self.bugs.has(KnownBug::LeaseStolenByPausedReplica) || op.state.is_finished() {
-            return Ok(CommitOutcome::Fenced);
-        }
-        if op.version != commit.expected_version {
-            return Ok(CommitOutcome::Conflict(Box::new(op.clone())));
-        }
-        if let Next::End { state } = commit.next
-            && !op.state.may_become(state)
-        {
-            return Err(StoreError::Refused(format!("operation {} cannot go from {} to {state}", op.id, op.state)));
-        }
-
-        op.schedule.commits = commit.number;
-        op.updated_at = commit.at;
-        if let Some(fields) = &commit.fields {
-            op.fields = fields.clone();
-            op.version += 1;
-        }
-        if commit.clear_skip && op.control.seq <= commit.seen_control {
-            op.control.skip = None;
-        }
-        for step in &commit.steps {
-            match row.steps.iter_mut().find(|old| old.stage == step.stage && old.step == step.step) {
-                Some(old) => *old = StepRecord { seq: old.seq, ..step.clone() },
-                None => row.steps.push(step.clone()),
-            }
-        }
-        row.steps.sort_by_key(|step| step.seq);
-
-        let op = &mut row.operation;
-        let schedule = &mut op.schedule;
-        let unseen_wish = op.control.seq > commit.seen_control && !self.bugs.has(KnownBug::CancelLostDuringWait);
-        let mut ended = None;
-        match &commit.next {
-            Next::Run => {}
-            Next::Park { due_at, wait_on, keep_lease } => {
-                let seen = if schedule.wait_on == *wait_on { row.wait_seen } else { 0 };
-                let unseen_event = signal > seen && !self.bugs.has(KnownBug::WakeUpLostBeforeWait);
-                schedule.due_at = Some(if unseen_wish || unseen_event { commit.at } else { *due_at });
-                schedule.wait_on = wait_on.clone();
-                row.wait_seen = signal;
-                if unseen_event {
-                    row.woken_by = Some("an event during the last look".to_owned());
-                }
-                if !keep_lease {
-                    schedule.owner = None;
-                }
-            }
-            Next::Hold => {
-                schedule.due_at = unseen_wish.then_some(commit.at);
-                schedule.owner = None;
-            }
-            Next::End { state } => {
-                op.state = *state;
-                op.finished_at = Some(commit.at);
-                schedule.due_at = None;
-                schedule.owner = None;
-                schedule.wait_on = None;
-                ended = Some(op.clone());
-            }
-        }
-        let control = Box::new(op.control.clone());
-        if News::of(commit, op.schedule.due_at) == News::DueAtOnce {
-            self.give_hint();
-        }
-        for (at, kind) in &commit.records {
-            tables.record(commit.operation, *at, kind.clone());
-        }
-        if let Some(ended) = ended {
-            let cause = format!("end of operation {}", ended.id);
-            let next = tables.wake_next_pending(&ended, commit.at);
-            if next + tables.wake(&WaitKey::operation(ended.id), &cause, commit.at) > 0 {
-                self.give_hint();
-            }
-        }
-        Ok(CommitOutcome::Committed { control })
     }
 }
 

@@ -10,6 +10,10 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+/// Most of what we hold are trees of small pieces; why this one, is said in the workspace manifest.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = commands::Cli::parse();
     match cli.run() {

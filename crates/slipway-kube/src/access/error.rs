@@ -146,6 +146,11 @@ impl Error {
         self.code == Some(409)
     }
 
+    /// The name is taken: what was to be made is there.
+    pub fn is_already_there(&self) -> bool {
+        self.is_conflict() && self.reason == "AlreadyExists"
+    }
+
     /// The caller may not, or admission does not want it.
     pub fn is_forbidden(&self) -> bool {
         self.code == Some(403)

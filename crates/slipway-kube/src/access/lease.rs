@@ -5,11 +5,7 @@
 //! up `renew_deadline` after it; a candidate starts at `lease` after it saw that renewal, so later. Between
 //! the two lies the time in which nobody works, and no time in which two do.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use slipway_model::{
@@ -70,33 +66,29 @@ struct Known {
 }
 
 impl Election {
-    /// Takes part until told to stop; then gives everything back, so that the next need not wait.
+    /// Takes part until told to stop; then gives everything back, so that the next need not wait. Each shard
+    /// by itself: a call about one that hangs must not keep another from being given up in time.
     pub async fn run(self, held: watch::Sender<BTreeSet<u32>>, stop: CancellationToken) {
-        let mut known: BTreeMap<u32, Known> = self.shards.iter().map(|shard| (*shard, Known::default())).collect();
+        futures::future::join_all(self.shards.iter().map(|shard| self.stand_for(*shard, &held, &stop))).await;
+    }
+
+    async fn stand_for(&self, shard: u32, held: &watch::Sender<BTreeSet<u32>>, stop: &CancellationToken) {
+        let mut known = Known::default();
         loop {
-            let ours = known.values().filter(|it| it.ours_until.is_some()).count();
-            for (shard, it) in &mut known {
-                self.turn(*shard, it, ours, &held).await;
-            }
+            self.turn(shard, &mut known, held).await;
             let pause = self.random.jitter(self.timing.retry);
-            // While one Lease is asked for, another of ours may run out: look at all of them before sleeping on.
-            let soonest = known.values().filter_map(|it| it.ours_until).min();
-            let left = soonest.map_or(pause, |until| until.saturating_sub(self.now()).min(pause));
+            let left = known.ours_until.map_or(pause, |until| until.saturating_sub(self.now()).min(pause));
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
                 () = self.access.clock().sleep(left) => {}
             }
-            for (shard, it) in &mut known {
-                self.give_up_if_late(*shard, it, &held);
-            }
+            self.give_up_if_late(shard, &mut known, held);
         }
-        held.send_replace(BTreeSet::new());
-        for (shard, it) in known {
-            if it.ours_until.is_some() {
-                // Best effort: the Lease ends by itself.
-                let _ = self.write(shard, it.record.as_ref().map(|(record, _)| record), "").await;
-            }
+        held.send_if_modified(|held| held.remove(&shard));
+        if known.ours_until.is_some() {
+            // Best effort: the Lease ends by itself.
+            let _ = self.write(shard, known.record.as_ref().map(|(record, _)| record), "").await;
         }
     }
 
@@ -109,8 +101,8 @@ impl Election {
     }
 
     /// Renews what is ours, takes what is free.
-    async fn turn(&self, shard: u32, known: &mut Known, ours: usize, held: &watch::Sender<BTreeSet<u32>>) {
-        let began = self.now();
+    async fn turn(&self, shard: u32, known: &mut Known, held: &watch::Sender<BTreeSet<u32>>) {
+        let (began, ours) = (self.now(), held.borrow().len());
         // No try may outlast what is left to us: whoever hangs in a call must still stop in time.
         let patience = known.ours_until.map_or(self.timing.deadline, |until| until.saturating_sub(began));
         let tried = async {

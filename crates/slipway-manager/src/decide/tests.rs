@@ -129,11 +129,14 @@ fn people_can_force_and_suspend_and_suspending_wins() {
     assert_eq!(apply(&seen), Apply::Foreign("older".to_owned()), "who was there first has the name");
 }
 
+/// A name, type and state of the last operation, and how far that is.
+type Row = (&'static str, Option<(&'static str, &'static str)>, Verdict);
+
 #[test]
 fn how_far_gardener_is() {
     let hash = (annotations::INPUT_HASH, HASH);
     let working = |creating| Verdict::InProgress { creating };
-    let rows: &[(&str, Option<(&str, &str)>, Verdict)] = &[
+    let rows: &[Row] = &[
         ("not picked up", None, working(true)),
         ("pending", Some(("Create", "Pending")), working(true)),
         ("processing", Some(("Reconcile", "Processing")), working(false)),
@@ -228,6 +231,13 @@ fn a_runtime_that_goes_takes_the_other_table_and_a_prepared_cluster_is_left_alon
             "spec": {"shoot": {"name": "shop"}, "kubeconfig": {"secret": {"name": "s", "namespace": "n", "key": "config"}}}}))
         .expect("a GardenerCluster"),
     ));
+    let untold = names(plan(&seen));
+    assert!(untold.contains(&"KymaNamespace"), "who did it died before telling it: {untold:?}");
+    edit(&mut seen, |runtime| {
+        let said = |of: &str| json!({"type": of, "status": "True", "reason": "x", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        runtime["status"] = json!({"state": "Ready", "observedGeneration": 3,
+            "conditions": [said("KymaSystemNSCreated"), said("OidcAndConfigMapConfigured")]});
+    });
     let later = names(plan(&seen));
     assert!(!later.contains(&"Administrators") && !later.contains(&"KymaNamespace"), "{later:?}");
     edit(&mut seen, |runtime| runtime["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"));

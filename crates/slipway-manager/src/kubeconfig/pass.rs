@@ -47,7 +47,8 @@ pub async fn run(shared: &Arc<Shared>, name: &str, attempts: u32) -> (Option<Dur
         let gone = remove_orphans(shared, name).await;
         return (gone.is_err().then_some(secs(30)), gone.is_err());
     };
-    if cluster.metadata.deletion_timestamp.is_some() {
+    // The Secret may be seen to go before its GardenerCluster is.
+    if cluster.metadata.deletion_timestamp.is_some() || shared.memories.of(name).lock().cluster_going {
         return (None, false);
     }
     let end = tokio::select! {

@@ -94,7 +94,7 @@ pub async fn align(skr: &Access, wanted: &[String]) -> Result<(), Error> {
     }
     for user in add {
         match skr.tell(Ask::create(&CLUSTER_ROLE_BINDINGS, "", binding(&user))).await {
-            Err(error) if error.is_conflict() => {}
+            Err(error) if error.is_already_there() => {}
             other => other?,
         }
     }

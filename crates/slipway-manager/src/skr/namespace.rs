@@ -10,7 +10,7 @@ pub const KYMA_SYSTEM: &str = "kyma-system";
 pub async fn ensure(skr: &Access) -> Result<(), Error> {
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KYMA_SYSTEM}});
     match skr.tell(Ask::create(&NAMESPACES, "", namespace)).await {
-        Err(error) if error.is_conflict() => Ok(()),
+        Err(error) if error.is_already_there() => Ok(()),
         other => other,
     }
 }

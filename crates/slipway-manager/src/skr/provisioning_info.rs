@@ -3,23 +3,36 @@
 use serde_json::{Map, Value, json};
 use slipway_kube::{
     Runtime, Shoot,
-    access::{Access, Ask, Error, resource::CONFIG_MAPS},
+    access::{
+        Access, Ask, Error,
+        resource::{CONFIG_MAPS, SEEDS},
+    },
     labels,
     runtime::{ProviderType, Worker},
 };
 
 use super::{MANAGER, namespace::KYMA_SYSTEM};
-use crate::shared::Shared;
+use crate::{seeds::Seed, shared::Shared};
 
 /// Its name.
 pub const NAME: &str = "kyma-provisioning-info";
 
-/// Where the control plane is, as far as we may know.
-pub fn seed_region(shared: &Shared, shoot: Option<&Shoot>) -> Option<String> {
-    let shoot = shoot?;
-    let seed =
-        shoot.status.as_ref().and_then(|status| status.seed_name.clone()).or_else(|| shoot.spec.seed_name.clone())?;
-    Some(shared.caches.seeds.get(&seed)?.spec.provider.region.clone()).filter(|region| !region.is_empty())
+/// Where the control plane is, as far as we may know: whoever may not read Seeds goes without. A process that has
+/// just started may not have seen them yet, and nobody writes this again for their sake: it asks for the one, and
+/// an answer that says nothing is an error like any other.
+pub async fn seed_region(shared: &Shared, shoot: Option<&Shoot>) -> Result<Option<String>, Error> {
+    let named =
+        |shoot: &Shoot| shoot.status.as_ref().and_then(|it| it.seed_name.clone()).or(shoot.spec.seed_name.clone());
+    let Some(seed) = shoot.and_then(named) else { return Ok(None) };
+    let region = match shared.caches.seeds.get(&seed) {
+        Some(seed) => Some(seed.spec.provider.region.clone()),
+        None if shared.caches.seeds.is_synced() => None,
+        None => match shared.garden.find::<Seed>(Ask::get(&SEEDS, "", &seed)).await {
+            Err(error) if error.is_forbidden() => None,
+            found => found?.map(|seed| seed.spec.provider.region),
+        },
+    };
+    Ok(region.filter(|region| !region.is_empty()))
 }
 
 fn pool(worker: &Worker) -> Value {

@@ -3,13 +3,7 @@
 use slipway_kube::conditions::{Reason, Status, Type};
 use slipway_model::ports::BoxFuture;
 
-use crate::{
-    observe::Observation,
-    outcome::Outcome,
-    pass::Pass,
-    runtime::Step,
-    skr::{self, administrators},
-};
+use crate::{observe::Observation, outcome::Outcome, pass::Pass, runtime::Step, skr};
 
 /// Brings them up to date.
 pub struct AdministratorsStep;
@@ -21,9 +15,7 @@ impl Step for AdministratorsStep {
 
     fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
-            let wanted = pass.seen.runtime.spec.security.administrators.clone();
-            let done = skr::within(pass, async |skr, _| administrators::align(&skr, &wanted).await).await;
-            match done {
+            match skr::prepare(pass).await.administrators {
                 Ok(()) => Outcome::Done,
                 Err(error) => skr::trouble(
                     error,

@@ -33,6 +33,7 @@ impl Step for DeleteGardenerCluster {
             let said =
                 |status, text: &str| Said::new(Type::Deprovisioned, status, Reason::GardenerClusterCrDeleted, text);
             if !pass.seen.memory.cluster_deleted {
+                pass.remember(|memory| memory.cluster_going = true);
                 if let Err(error) = delete(pass).await {
                     let what = "The GardenerCluster cannot be deleted";
                     return Outcome::of_error(error, Type::Deprovisioned, Reason::KubernetesErr, what);

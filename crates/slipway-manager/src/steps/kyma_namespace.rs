@@ -8,7 +8,7 @@ use crate::{
     outcome::{Outcome, Said},
     pass::Pass,
     runtime::Step,
-    skr::{self, namespace},
+    skr,
 };
 
 /// Makes it.
@@ -21,8 +21,7 @@ impl Step for KymaNamespace {
 
     fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
-            let done = skr::within(pass, async |skr, _| namespace::ensure(&skr).await).await;
-            match done {
+            match skr::prepare(pass).await.namespace {
                 Ok(()) => {
                     let (of, reason) = (Type::KymaSystemNsCreated, Reason::KymaSystemNsReady);
                     pass.report.say(Said::new(of, Status::True, reason, "Namespace kyma-system is ready"));

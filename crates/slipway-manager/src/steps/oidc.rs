@@ -23,14 +23,12 @@ impl Step for OidcStep {
         Box::pin(async move {
             let (of, reason) = (Type::OidcAndConfigMapConfigured, Reason::OidcAndConfigMapsConfigured);
             let mut text = "OIDC and provisioning info are configured".to_owned();
-            let has_service = pass.seen.shoot.as_ref().is_some_and(|shoot| shoot.has_extension("shoot-oidc-service"));
-            if has_service {
+            if skr::takes_logins(&pass.seen) {
                 let wanted = oidc::wanted(&pass.seen.runtime, &pass.shared.blueprints.shared_tenant());
                 if !wanted.problems.is_empty() {
                     text = format!("{text}; passed over: {}", wanted.problems.join("; "));
                 }
-                let done = skr::within(pass, async |skr, _| oidc::align(&skr, &wanted.objects).await).await;
-                if let Err(error) = done {
+                if let Err(error) = skr::prepare(pass).await.oidc {
                     let (reason, what) = (Reason::OidcConfigurationErr, "OIDC cannot be configured");
                     return skr::trouble(error, of, reason, Status::Unknown, what);
                 }

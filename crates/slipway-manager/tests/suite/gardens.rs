@@ -54,7 +54,7 @@ impl Ground {
     }
 
     /// Applies a Shoot as the manager does, but strictly: an unknown field is an error. Admission may
-    /// not have seen a new object beside the Shoot yet, so that refusal is asked again.
+    /// not have seen a new object beside the Shoot yet, and the gardenlet may be faster: then it is asked again.
     pub(crate) async fn apply(&self, shoot: &Value) -> Result<Value, kube::Error> {
         self.apply_as("kim", shoot, false).await
     }
@@ -73,7 +73,7 @@ impl Ground {
             let answer = self.api("Shoot").patch(&name, &params, &Patch::Apply(shoot)).await;
             attempts += 1;
             match answer {
-                Err(kube::Error::Api(status)) if attempts < 50 && is_late(&status.message) => {
+                Err(kube::Error::Api(status)) if attempts < 50 && (status.code == 409 || is_late(&status.message)) => {
                     clock::sleep(Duration::from_millis(100)).await;
                 }
                 answer => return answer.map(|object| serde_json::to_value(object).expect("JSON")),

@@ -7,12 +7,15 @@
 mod changes;
 mod definitions;
 mod deletions;
-mod extension;
+mod deployment;
 mod gardens;
 mod kubeconfigs;
+mod landscapes;
 mod lanes;
 mod life;
 mod list_ownership;
 mod refusals;
 mod rendered_shoots;
+mod sweep;
+mod walk;
 mod world;

@@ -71,7 +71,7 @@ impl Clock for Paced {
 }
 
 /// Time of the garden.
-pub(crate) struct GardenTime(garden::Clock);
+pub(crate) struct GardenTime(pub(crate) garden::Clock);
 
 impl Clock for GardenTime {
     fn wall(&self) -> Timestamp {
@@ -90,7 +90,7 @@ impl Clock for GardenTime {
 
 /// Seeded chance.
 #[derive(Default)]
-pub(crate) struct Seeded(AtomicU64);
+pub(crate) struct Seeded(pub(crate) AtomicU64);
 
 impl Random for Seeded {
     fn next_u64(&self) -> u64 {
@@ -120,14 +120,7 @@ pub(crate) struct World {
     pub(crate) garden: Garden,
     pub(crate) kcp: Cluster,
     pub(crate) manager: Mutex<Option<Manager>>,
-    extension: tokio::task::JoinHandle<()>,
     with: With,
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        self.extension.abort();
-    }
 }
 
 pub(crate) fn files() -> Files {
@@ -179,8 +172,7 @@ impl World {
         let policy = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "audit-policy", "namespace": PROJECT},
             "data": {"policy": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"}});
         garden.cluster().create(policy).await.expect("a policy");
-        let extension = crate::extension::start(&server, &garden);
-        Self { server, garden, kcp, manager: Mutex::new(None), extension, with }
+        Self { server, garden, kcp, manager: Mutex::new(None), with }
     }
 
     /// Starts a manager; another one if there was one.

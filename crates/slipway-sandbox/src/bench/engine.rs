@@ -20,11 +20,17 @@ pub use waiting::Waiting;
 /// How much to do.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// The databases.
+    pub databases: Vec<Kind>,
+    /// Operations in flight, line by line.
+    pub in_flight: Vec<usize>,
     /// How long each bare loop runs; the engine gets as many steps as the better one made.
     pub seconds: f64,
-    /// Operations that wait.
+    /// How often the bare loops and the engine take turns.
+    pub rounds: usize,
+    /// Operations that wait; none leaves this part out.
     pub waiting: usize,
-    /// Operations in the takeover.
+    /// Operations in the takeover; none leaves this part out.
     pub takeover: usize,
 }
 
@@ -36,7 +42,7 @@ pub struct Report {
     /// Ten thousand waiting operations, by database.
     pub waiting: Vec<Waiting>,
     /// `kill -9` of one of two processes that share PostgreSQL.
-    pub takeover: Takeover,
+    pub takeover: Option<Takeover>,
 }
 
 /// Measures everything. `program` is this very program; the takeover starts it twice more.
@@ -44,20 +50,23 @@ pub async fn run(options: &Options, program: &Path, say: &dyn Fn(&str)) -> Resul
     say("starting a PostgreSQL server of our own");
     let server = databases::Server::start()?;
     let mut throughput = Vec::new();
-    for kind in [Kind::Postgres, Kind::Sqlite] {
-        for in_flight in [1, 16, 64] {
+    for &kind in &options.databases {
+        for &in_flight in &options.in_flight {
             say(&format!("{kind}: durable steps with {in_flight} in flight"));
-            let line = throughput::measure(&server, kind, in_flight, options.seconds).await?;
+            let line = throughput::measure(&server, kind, in_flight, options).await?;
             say(&line.spelled());
             throughput.push(line);
         }
     }
     let mut waiting = Vec::new();
-    for kind in [Kind::Postgres, Kind::Sqlite] {
+    for &kind in options.databases.iter().filter(|_| options.waiting > 0) {
         say(&format!("{kind}: {} waiting operations", options.waiting));
         waiting.push(waiting::measure(&server, kind, options.waiting).await?);
     }
-    say("kill -9 of one of two processes that share PostgreSQL");
-    let takeover = takeover::measure(&server, program, options.takeover).await?;
+    let mut takeover = None;
+    if options.takeover > 0 {
+        say("kill -9 of one of two processes that share PostgreSQL");
+        takeover = Some(takeover::measure(&server, program, options.takeover).await?);
+    }
     Ok(Report { throughput, waiting, takeover })
 }

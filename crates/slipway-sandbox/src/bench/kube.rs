@@ -8,7 +8,7 @@ mod fan_out;
 mod held;
 mod objects;
 mod target;
-mod watchers;
+pub(super) mod watchers;
 mod writes;
 
 use std::path::Path;
@@ -100,7 +100,7 @@ pub async fn run(options: &Options, program: &Path, say: &dyn Fn(&str)) -> Resul
 }
 
 /// Two digits behind the point.
-fn round(figure: f64) -> f64 {
+pub(super) fn round(figure: f64) -> f64 {
     (figure * 100.0).round() / 100.0
 }
 

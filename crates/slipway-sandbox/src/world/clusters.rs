@@ -11,6 +11,7 @@ use std::{
     net::{IpAddr, SocketAddr},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -46,7 +47,7 @@ pub enum ClustersError {
 /// The running clusters.
 pub struct Clusters {
     server: Server,
-    garden: Garden,
+    garden: Arc<Garden>,
     open: Vec<Open>,
 }
 
@@ -68,14 +69,14 @@ impl Open {
 
 impl Clusters {
     /// Starts them with what is kept in the data folder, and writes the kubeconfigs into it.
-    pub(super) async fn start(folder: &Path, host: IpAddr, pace: Pace, seed: u64) -> Result<Self, ClustersError> {
+    pub async fn start(folder: &Path, host: IpAddr, pace: Pace, seed: u64) -> Result<Self, ClustersError> {
         let kept = folder.join("kubernetes");
         let unusable = |source| ClustersError::File { path: kept.clone(), source };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&kept).map_err(unusable)?;
         let server = Server::start(Settings { folder: Some(kept.clone()), ..Settings::default() }).await?;
         server.add_cluster(CONTROL_PLANE).await?;
         let options = garden::Options { data: Some(kept.clone()), pace, seed, ..garden::Options::default() };
-        let garden = Garden::on(server.clone(), options).await?;
+        let garden = Arc::new(Garden::on(server.clone(), options).await?);
         let mut open = Vec::new();
         for cluster in [CONTROL_PLANE, GARDEN] {
             let door = expose(&server, cluster, host, &kept.join(format!("port-{cluster}"))).await?;
@@ -97,7 +98,7 @@ impl Clusters {
     }
 
     /// The garden.
-    pub fn garden(&self) -> &Garden {
+    pub fn garden(&self) -> &Arc<Garden> {
         &self.garden
     }
 }

@@ -2,7 +2,7 @@
 //! audit policy in the garden, its configuration in the data folder, and the garden's time.
 //!
 //! The configuration is written once and then belongs to the person: an edit is taken over while everything
-//! runs. One thing is played here that extensions do in a real garden: they bring their kinds into clusters.
+//! runs.
 
 use std::{
     fs,
@@ -19,12 +19,8 @@ use slipway_model::{
 use slipway_server::manager::{Landscape, ManagerRole, Settings, definitions};
 use slipway_sim::{
     garden,
-    kube::{
-        cluster::Cluster,
-        server::{Server, ServerError},
-    },
+    kube::{cluster::Cluster, server::ServerError},
 };
-use tokio::task::JoinHandle;
 
 use super::{
     UpError,
@@ -35,8 +31,6 @@ use super::{
 const NAMESPACE: &str = "kcp-system";
 /// Namespace of the project.
 const PROJECT: &str = "garden-dev";
-/// The kind that the extension for logins brings along.
-const LOGINS: &str = "openidconnects.authentication.gardener.cloud";
 
 /// Time of the garden, as the manager asks for it: kubeconfigs end by it.
 struct GardenTime(garden::Clock);
@@ -58,43 +52,27 @@ impl Clock for GardenTime {
     }
 }
 
-/// The manager and what is played around it.
-pub(super) struct Managed {
-    pub(super) role: ManagerRole,
-    extension: JoinHandle<()>,
-}
-
-impl Drop for Managed {
-    fn drop(&mut self) {
-        self.extension.abort();
+/// Prepares the clusters and starts the manager between them.
+pub(super) async fn manage(folder: &Path, clusters: &Clusters) -> Result<ManagerRole, UpError> {
+    let (server, garden) = (clusters.server(), clusters.garden());
+    let kcp = server.cluster(CONTROL_PLANE).ok_or(ClustersError::Kubernetes(ServerError::NoCluster))?;
+    for definition in definitions() {
+        ensure(&kcp, definition).await?;
     }
-}
-
-impl Managed {
-    /// Prepares the clusters and starts the manager between them.
-    pub(super) async fn start(folder: &Path, clusters: &Clusters) -> Result<Self, UpError> {
-        let (server, garden) = (clusters.server(), clusters.garden());
-        let kcp = server.cluster(CONTROL_PLANE).ok_or(ClustersError::Kubernetes(ServerError::NoCluster))?;
-        for definition in definitions() {
-            ensure(&kcp, definition).await?;
-        }
-        ensure(&kcp, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})).await?;
-        let policy = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "audit-policy", "namespace": PROJECT},
-            "data": {"policy": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"}});
-        ensure(garden.cluster(), policy).await?;
-        let converter_config = configuration(folder)?;
-        let client = |cluster| server.client(cluster).map_err(|error| UpError::from(ClustersError::from(error)));
-        let landscape = Landscape {
-            kcp: client(CONTROL_PLANE)?,
-            garden: client(GARDEN)?,
-            garden_time: Arc::new(GardenTime(garden.clock().clone())),
-            converter_config,
-            settings: Settings { audit_log_mandatory: false, ..Settings::default() },
-        };
-        let role = ManagerRole::within(landscape)?;
-        let extension = tokio::spawn(bring_logins(server.clone(), garden.cluster().clone()));
-        Ok(Self { role, extension })
-    }
+    ensure(&kcp, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})).await?;
+    let policy = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "audit-policy", "namespace": PROJECT},
+        "data": {"policy": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"}});
+    ensure(garden.cluster(), policy).await?;
+    let converter_config = configuration(folder)?;
+    let client = |cluster| server.client(cluster).map_err(|error| UpError::from(ClustersError::from(error)));
+    let landscape = Landscape {
+        kcp: client(CONTROL_PLANE)?,
+        garden: client(GARDEN)?,
+        garden_time: Arc::new(GardenTime(garden.clock().clone())),
+        converter_config,
+        settings: Settings { audit_log_mandatory: false, ..Settings::default() },
+    };
+    Ok(ManagerRole::within(landscape)?)
 }
 
 /// Makes an object, or brings the one that is there up to date.
@@ -113,7 +91,7 @@ async fn ensure(cluster: &Cluster, object: Value) -> Result<(), UpError> {
 }
 
 /// The converter configuration in the data folder; made if it is not there.
-fn configuration(folder: &Path) -> Result<PathBuf, UpError> {
+pub(crate) fn configuration(folder: &Path) -> Result<PathBuf, UpError> {
     let folder = folder.join("manager");
     let unusable = |path: &Path| {
         let path = path.to_owned();
@@ -131,34 +109,4 @@ fn configuration(folder: &Path) -> Result<PathBuf, UpError> {
         fs::write(&config, text + "\n").map_err(unusable(&config))?;
     }
     Ok(config)
-}
-
-/// Brings the kind of logins into every cluster, as their extension does.
-async fn bring_logins(server: Server, garden: Cluster) {
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": LOGINS},
-        "spec": {
-            "group": "authentication.gardener.cloud", "scope": "Cluster",
-            "names": {"plural": "openidconnects", "singular": "openidconnect", "kind": "OpenIDConnect", "listKind": "OpenIDConnectList"},
-            "versions": [{"name": "v1alpha1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
-                "type": "object", "properties": {"spec": {"type": "object", "required": ["clientID", "issuerURL"],
-                    "x-kubernetes-preserve-unknown-fields": true}}}}}],
-        },
-    });
-    let Ok(mut changes) = garden.watch("core.gardener.cloud", "shoots", None) else { return };
-    loop {
-        for shoot in garden.list("core.gardener.cloud", "shoots", "") {
-            let Some(cluster) = shoot["status"]["technicalID"].as_str().and_then(|id| server.cluster(id)) else {
-                continue;
-            };
-            if cluster.get("apiextensions.k8s.io", "customresourcedefinitions", "", LOGINS).is_none() {
-                // Whoever was faster made the same.
-                let _ = cluster.create(definition.clone()).await;
-            }
-        }
-        // Too slow or not: everything is looked at again anyway.
-        if changes.next().await.is_none() {
-            return;
-        }
-    }
 }

@@ -81,6 +81,11 @@ impl Clock {
         self.rebase(|now| (now.max(to), None));
     }
 
+    /// Shows another moment from here on, perhaps an earlier one: for a garden that becomes what one was.
+    pub(super) fn set(&self, to: Timestamp) {
+        self.rebase(|_| (to, None));
+    }
+
     fn rebase(&self, change: impl FnOnce(Timestamp) -> (Timestamp, Option<Pace>)) {
         {
             let mut state = self.state();

@@ -10,13 +10,14 @@
 //! | `POST /requests` (one [`RequestFault`]), `DELETE /requests` | faults of the API |
 //! | `POST /scenario` (JSON or YAML, see [`Scenario`]) | plays it from now on |
 //! | `GET /journal?since=n` | what happened |
+//! | `GET /state`, `POST /state` (one [`State`](super::state::State)) | everything, with every Secret; and becoming it |
 //! | `GET /shoots`, `POST /shoots/{namespace}/{name}/status` (merge patch) | states, and forcing them |
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::{
     Json, Router,
-    extract::{Path, Query, State},
+    extract::{DefaultBodyLimit, Path, Query, State},
     http::StatusCode,
     routing::{get, post},
 };
@@ -33,6 +34,7 @@ use super::{
     },
     requests::RequestFault,
     scenario::Scenario,
+    state as garden,
     value::at,
 };
 use crate::listening::Listening;
@@ -47,6 +49,7 @@ impl Garden {
             .route("/requests", post(fail_requests).delete(heal_requests))
             .route("/scenario", post(scenario))
             .route("/journal", get(journal))
+            .route("/state", get(state).post(become_state).layer(DefaultBodyLimit::disable()))
             .route("/shoots", get(shoots))
             .route("/shoots/{namespace}/{name}/status", post(force))
             .with_state(control);
@@ -147,6 +150,23 @@ async fn scenario(State(control): State<Control>, text: String) -> Result<Status
 
 async fn journal(State(control): State<Control>, Query(which): Query<Which>) -> Json<Value> {
     Json(json!(control.garden.journal().since(which.since)))
+}
+
+async fn state(State(control): State<Control>) -> Json<garden::State> {
+    Json(control.garden.export())
+}
+
+async fn become_state(
+    State(control): State<Control>,
+    Json(state): Json<garden::State>,
+) -> Result<StatusCode, (StatusCode, String)> {
+    // A task of its own: whoever hangs up in the middle must not leave half a garden with a clock that stands.
+    let became = tokio::spawn(async move { control.garden.import(&state).await }).await;
+    match became {
+        Ok(Ok(())) => Ok(StatusCode::NO_CONTENT),
+        Ok(Err(error)) => Err((StatusCode::BAD_REQUEST, error)),
+        Err(died) => Err((StatusCode::INTERNAL_SERVER_ERROR, died.to_string())),
+    }
 }
 
 async fn shoots(State(control): State<Control>) -> Json<Value> {

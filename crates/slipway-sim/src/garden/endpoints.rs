@@ -163,7 +163,7 @@ impl Endpoints {
     }
 
     /// Making a cluster cannot be moved between threads, and workers are; so it has a thread to itself.
-    async fn add_cluster(&self, technical_id: &str) -> Result<(), String> {
+    pub(super) async fn add_cluster(&self, technical_id: &str) -> Result<(), String> {
         if self.server.cluster(technical_id).is_some() {
             return Ok(());
         }
@@ -251,7 +251,12 @@ async fn connection(stream: TcpStream, gate: Gate) -> std::io::Result<()> {
             }
             let asker = gate.asker(&shown);
             let Some(cluster) = gate.server.cluster(&gate.cluster) else { return Err(face::Reset) };
-            let frame = Frame { admin_token: gate.server.admin_token().into(), faults: None, prefix: String::new() };
+            let frame = Frame {
+                admin_token: gate.server.admin_token().into(),
+                faults: None,
+                recorder: None,
+                prefix: String::new(),
+            };
             face::handle(&cluster, &frame, asker, request.map(Body::new)).await
         }
     });

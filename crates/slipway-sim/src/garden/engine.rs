@@ -10,15 +10,17 @@
 //! | [`life`], [`care`], [`nodes`], [`rotation`], [`upkeep`] | what to do next: pure |
 //! | [`faults`] | what goes wrong on demand |
 //! | [`invariants`] | what a client may rely on, and a judge of histories |
-//! | [`port`], `execute`, [`runtime`] | doing it |
+//! | [`port`], `execute`, [`protection`], [`runtime`] | doing it |
 
 pub mod care;
 mod execute;
+pub mod extensions;
 pub mod faults;
 pub mod invariants;
 pub mod life;
 pub mod nodes;
 pub mod port;
+pub mod protection;
 pub mod rotation;
 pub mod runtime;
 pub mod timeline;

@@ -161,6 +161,8 @@ struct Armed {
 impl Garden {
     /// Lets requests of the garden's API fail; an empty list ends it. Each one that fails is in the journal.
     pub fn fail_requests(&self, faults: Vec<RequestFault>) {
+        let told = serde_json::to_value(&faults).unwrap_or_default();
+        self.journal().record(self.clock().now(), "request faults", "", told);
         if faults.is_empty() {
             return self.server().set_faults(None);
         }

@@ -17,6 +17,7 @@ use super::{
         faults::{Aimed, Faults},
         life::Settings,
         port::{self, Port, Remote, SHOOTS},
+        protection::Users,
         runtime::{self, Shared},
     },
     journal::Journal,
@@ -24,6 +25,7 @@ use super::{
     kubeconfig::Issuer,
     landscape,
     problems::CORE,
+    recording,
     scheduler::Usage,
     value::text,
 };
@@ -166,6 +168,7 @@ macro_rules! told {
 
         /// Switches all faults off that strike this Shoot (`namespace/name`), or all there are.
         pub fn clear_faults(&self, shoot: &str) {
+            self.playing.journal.record(self.playing.clock.now(), "faults cleared", shoot, Value::Null);
             self.playing.faults.clear(shoot);
             self.playing.bell.notify_one();
         }
@@ -190,6 +193,8 @@ pub struct Garden {
     door: Option<Door>,
     chance: Chance,
     playing: Playing,
+    /// Held by whoever lets it become another.
+    pub(super) importing: tokio::sync::Mutex<()>,
 }
 
 impl Garden {
@@ -231,6 +236,7 @@ impl Garden {
             Some(folder) => Journal::at(&folder.join("garden.journal"))?,
             None => Journal::default(),
         };
+        server.set_recorder(Some(recording::recorder(journal.clone(), clock.clone())));
         let endpoints = Endpoints::new(server.clone(), CertificateTime::Simulated(clock.clone()));
         let playing = play(Shared {
             port: cluster.clone(),
@@ -240,11 +246,12 @@ impl Garden {
             faults,
             usage,
             endpoints,
+            users: Users::default(),
             rsa: false,
             journal,
             bell: Arc::default(),
         });
-        Ok(Self { server, cluster, door: None, chance, playing })
+        Ok(Self { server, cluster, door: None, chance, playing, importing: tokio::sync::Mutex::default() })
     }
 
     told!();
@@ -321,6 +328,7 @@ impl Driver {
             faults: Faults::default(),
             usage: Usage::default(),
             endpoints: Endpoints::new(server, CertificateTime::Real),
+            users: Users::default(),
             rsa: true,
             journal,
             bell: Arc::default(),

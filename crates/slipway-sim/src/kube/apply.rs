@@ -132,11 +132,12 @@ pub fn apply(
 /// Writes ownership into `new` after a create (`old` is nothing), an update or a patch.
 pub fn track_update(old: Option<&Value>, new: &mut Value, manager: &Manager<'_>, schema: &Schema) {
     let shape = Shape::Node(schema.root(), None);
-    let mut entries = match managed::decode(Some(new)) {
-        _ if !manager.subresource.is_empty() => managed::decode(old),
-        _ if managed::is_reset(new, schema.root().builtin) => Vec::new(),
-        given if given.is_empty() => managed::decode(old),
-        given => given,
+    let mut entries = if !manager.subresource.is_empty() {
+        managed::decode(old)
+    } else if managed::is_reset(new, schema.root().builtin) {
+        Vec::new()
+    } else {
+        Some(managed::decode(Some(new))).filter(|given| !given.is_empty()).unwrap_or_else(|| managed::decode(old))
     };
     managed::remove(new);
     // An object nobody keeps book of stays so until it is applied.
@@ -151,9 +152,7 @@ pub fn track_update(old: Option<&Value>, new: &mut Value, manager: &Manager<'_>,
 
 /// An update takes what it changes from everybody.
 fn update(shape: Shape<'_>, old: &Value, new: &Value, entries: &mut Vec<Entry>, manager: &Manager<'_>) {
-    let mut old = old.clone();
-    managed::remove(&mut old);
-    let comparison = compare(shape, &old, new);
+    let comparison = compare(shape, &where_they_differ(old, new), &where_they_differ(new, old));
     let changed = comparison.modified.union(&comparison.added);
     for entry in entries.iter_mut() {
         entry.set = entry.set.difference(&changed).difference(&comparison.removed);
@@ -167,6 +166,20 @@ fn update(shape: Shape<'_>, old: &Value, new: &Value, entries: &mut Vec<Entry>, 
         entries.push(own);
     }
     entries.retain(|entry| !entry.set.is_empty());
+}
+
+/// The members of an object that another has not, or not so. What is the same in both needs no comparing field by
+/// field: a write to the status of a large object leaves all but the status alone. The book itself is not compared.
+fn where_they_differ(object: &Value, other: &Value) -> Value {
+    let members = object.as_object().into_iter().flatten();
+    let differing = members.filter(|(key, value)| other.get(key) != Some(value)).map(|(key, value)| match value {
+        Value::Object(metadata) if key == "metadata" => {
+            let kept = metadata.iter().filter(|(key, _)| *key != "managedFields");
+            (key.clone(), kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+        }
+        _ => (key.clone(), value.clone()),
+    });
+    differing.collect()
 }
 
 struct Work<'a> {

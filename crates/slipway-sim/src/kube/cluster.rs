@@ -4,7 +4,10 @@
 //! controllers, the garden, tests): through the same rules and the same store as everybody else, but
 //! as a system user, and without a request.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -32,7 +35,11 @@ struct Inner {
     tokens: TokenKey,
     policy: Mutex<Option<Arc<rbac::Policy>>>,
     clock: Mutex<Option<Now>>,
+    consulted: Mutex<Consulted>,
 }
+
+/// By kind: everything there is of it, and when it last changed.
+type Consulted = HashMap<String, (u64, Arc<Vec<Value>>)>;
 
 /// Tells the time.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -52,6 +59,7 @@ impl Cluster {
             tokens,
             policy: Mutex::new(None),
             clock: Mutex::new(None),
+            consulted: Mutex::default(),
         }))
     }
 
@@ -113,6 +121,20 @@ impl Cluster {
         // The present is never too old.
         let objects = listed.map(|listed| listed.objects).unwrap_or_default();
         objects.iter().map(|(_, stored)| kind.from_stored(stored.value())).collect()
+    }
+
+    /// All objects of a kind that is read much more often than it is written: parsed once per change.
+    pub fn consult(&self, group: &str, plural: &str) -> Arc<Vec<Value>> {
+        let Some(kind) = self.0.registry.any(group, plural) else { return Arc::default() };
+        let Some(touched) = self.0.store.touched(self.name(), &kind.stored_as) else { return Arc::default() };
+        let consulted = || self.0.consulted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = consulted().get(&kind.stored_as).filter(|(when, _)| *when == touched) {
+            return known.clone();
+        }
+        // Should something change meanwhile, this is newer than it says and is read again the next time.
+        let read = Arc::new(self.list(group, plural, ""));
+        consulted().insert(kind.stored_as.clone(), (touched, read.clone()));
+        read
     }
 
     /// Makes an object; `apiVersion`, `kind` and `metadata` say what and where.
@@ -253,6 +275,10 @@ impl View for Cluster {
 
     fn list(&self, group: &str, plural: &str, namespace: &str) -> Vec<Value> {
         Self::list(self, group, plural, namespace)
+    }
+
+    fn consult(&self, group: &str, plural: &str) -> Arc<Vec<Value>> {
+        Self::consult(self, group, plural)
     }
 
     fn kind(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Kind>> {

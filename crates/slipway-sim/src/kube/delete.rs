@@ -105,7 +105,7 @@ impl Call<'_> {
                 if self.dry_run || metadata::is_same(&marked, &object) {
                     return Ok(Deleted::Waiting(marked));
                 }
-                let draft = self.draft_of(marked);
+                let (draft, _) = self.draft_of(marked);
                 let put = store.put(cluster, table, place, Expect::Version(stored.version), draft).await;
                 put.map(|marked| Deleted::Waiting(self.read(&marked)))
             };

@@ -18,9 +18,13 @@ pub mod table;
 pub mod troubles;
 pub mod watching;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use axum::body::Body;
+use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, header};
 
 use self::{
@@ -83,6 +87,22 @@ pub struct Seen<'a> {
 /// Chooses what goes wrong.
 pub type Faults = Arc<dyn Fn(&Seen<'_>) -> Option<Trouble> + Send + Sync>;
 
+/// A request that was answered, as a recorder sees it.
+#[derive(Debug)]
+pub struct Answered<'a> {
+    /// What was asked, and by whom.
+    pub seen: &'a Seen<'a>,
+    /// Media type of the body.
+    pub media: &'a str,
+    /// The body; empty if it was not read.
+    pub body: &'a [u8],
+    /// The code of the answer; 0 if the connection was broken instead.
+    pub code: u16,
+}
+
+/// Is told every request when it was answered.
+pub type Recorder = Arc<dyn Fn(&Answered<'_>) + Send + Sync>;
+
 /// The connection breaks here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the connection was reset")]
@@ -95,6 +115,8 @@ pub struct Frame {
     pub admin_token: Arc<str>,
     /// What goes wrong.
     pub faults: Option<Faults>,
+    /// Who is told.
+    pub recorder: Option<Recorder>,
     /// In front of every path, for documents that name paths: `/clusters/name` or nothing.
     pub prefix: String,
 }
@@ -111,9 +133,30 @@ pub async fn handle(
         Ok(user) => user,
         Err(status) => return Ok(answers::refusal(&status)),
     };
-    let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
-    let seen = Seen { cluster: cluster.name(), method: &head.method, path, query, user: &user };
-    let trouble = frame.faults.as_ref().and_then(|faults| faults(&seen));
+    let (asked, method) = (head.uri.clone(), head.method.clone());
+    let (path, query) = (asked.path(), asked.query().unwrap_or_default());
+    let seen = Seen { cluster: cluster.name(), method: &method, path, query, user: &user };
+    let kept = OnceLock::new();
+    let answered = serve(cluster, frame, &seen, &mut head, body, &kept).await;
+    if let Some(recorder) = &frame.recorder {
+        let media = head.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let body = kept.get().map_or(&[][..], |body: &Bytes| body);
+        let code = answered.as_ref().map_or(0, |answer| answer.status().as_u16());
+        recorder(&Answered { seen: &seen, media, body, code });
+    }
+    answered
+}
+
+/// Answers what somebody known asks, unless something goes wrong on purpose.
+async fn serve(
+    cluster: &Cluster,
+    frame: &Frame,
+    seen: &Seen<'_>,
+    head: &mut http::request::Parts,
+    body: Body,
+    kept: &OnceLock<Bytes>,
+) -> Result<Response<Body>, Reset> {
+    let trouble = frame.faults.as_ref().and_then(|faults| faults(seen));
     match &trouble {
         Some(Trouble::Status(status)) => return Ok(answers::refusal(status)),
         Some(Trouble::Reset) => return Err(Reset),
@@ -125,7 +168,8 @@ pub async fn handle(
         }
         Some(Trouble::ResetAfter | Trouble::Watch(_)) | None => {}
     }
-    let answer = answer(cluster, frame, &user, &head, body).await.unwrap_or_else(|status| answers::refusal(&status));
+    let answer =
+        answer(cluster, frame, seen.user, head, body, kept).await.unwrap_or_else(|status| answers::refusal(&status));
     match trouble {
         Some(Trouble::ResetAfter) => Err(Reset),
         Some(Trouble::Watch(spoiled)) => Ok(troubles::spoil(answer, spoiled)),
@@ -139,6 +183,7 @@ async fn answer(
     user: &User,
     head: &http::request::Parts,
     body: Body,
+    kept: &OnceLock<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let (path, query) = (head.uri.path(), Query::parse(head.uri.query()));
     match Route::parse(path) {
@@ -155,6 +200,8 @@ async fn answer(
             };
             authorize(cluster, user, &access)?;
             let body = body::read(body).await?;
+            // A body is shared, not copied; nobody else sets it.
+            let _ = kept.set(body.clone());
             let asked =
                 Asked { cluster, user, target: &target, method: &head.method, query: &query, headers: &head.headers };
             asked.serve(body).await

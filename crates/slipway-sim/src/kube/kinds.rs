@@ -12,6 +12,8 @@ mod rights;
 mod service_account;
 mod workloads;
 
+use std::sync::{Arc, LazyLock};
+
 use super::{
     auth::review,
     builtin_schema,
@@ -23,8 +25,13 @@ pub use definitions::{TABLE as DEFINITIONS, conflicts, served};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// All built-in kinds.
-pub fn builtin() -> Vec<Kind> {
+/// All built-in kinds. There may be thousands of clusters, and all share them.
+pub fn builtin() -> &'static [Arc<Kind>] {
+    static KINDS: LazyLock<Vec<Arc<Kind>>> = LazyLock::new(|| rows().into_iter().map(Arc::new).collect());
+    &KINDS
+}
+
+fn rows() -> Vec<Kind> {
     let core = |kind: &str, plural: &str| Kind::new("", "v1", kind, plural);
     let age = || Column::of("Age", "string", cells::age);
     let created = || Column::path("Created At", ".metadata.creationTimestamp");

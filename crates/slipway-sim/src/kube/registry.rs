@@ -21,9 +21,10 @@ pub struct Registry {
 
 impl Registry {
     /// Serves a kind, in place of an earlier one at the same path.
-    pub fn add(&self, kind: Kind) {
+    pub fn add(&self, kind: impl Into<Arc<Kind>>) {
+        let kind = kind.into();
         let path = (kind.group.clone(), kind.version.clone(), kind.plural.clone());
-        self.kinds.write().unwrap_or_else(PoisonError::into_inner).insert(path, Arc::new(kind));
+        self.kinds.write().unwrap_or_else(PoisonError::into_inner).insert(path, kind);
     }
 
     /// Serves no version of this resource but the named ones.

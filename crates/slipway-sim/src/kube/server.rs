@@ -21,7 +21,7 @@ use super::{
     bootstrap,
     cluster::Cluster,
     controllers::{self, Clusters},
-    http::{self as face, Asker, Faults, Frame, Reset},
+    http::{self as face, Asker, Faults, Frame, Recorder, Reset},
     kind::User,
     kinds,
     kubeconfig::{self, Credentials},
@@ -88,6 +88,7 @@ struct Inner {
     admin: Pair,
     admin_token: Arc<str>,
     faults: RwLock<Option<Faults>>,
+    recorder: RwLock<Option<Recorder>>,
     controllers: tokio::task::JoinHandle<()>,
 }
 
@@ -135,9 +136,18 @@ impl Server {
         let clusters: Arc<Clusters> = Arc::new(RwLock::new(BTreeMap::new()));
         let controllers = tokio::spawn(controllers::run(Arc::downgrade(&clusters), store.clone()));
         let admin_token = admin_token.into();
-        let faults = RwLock::new(None);
-        let server =
-            Self(Arc::new(Inner { store, clusters, ca, certificate, admin, admin_token, faults, controllers }));
+        let (faults, recorder) = (RwLock::new(None), RwLock::new(None));
+        let server = Self(Arc::new(Inner {
+            store,
+            clusters,
+            ca,
+            certificate,
+            admin,
+            admin_token,
+            faults,
+            recorder,
+            controllers,
+        }));
         for name in server.0.store.clusters() {
             server.open(&name).await?;
         }
@@ -164,7 +174,7 @@ impl Server {
             }
         };
         let registry = Registry::default();
-        kinds::builtin().into_iter().for_each(|kind| registry.add(kind));
+        kinds::builtin().iter().for_each(|kind| registry.add(kind.clone()));
         let cluster = Cluster::new(name, store, registry, TokenKey::new(&secret));
         cluster.registry().all().iter().for_each(|kind| cluster.keep_history(kind));
         controllers::definitions::serve_all(&cluster);
@@ -197,6 +207,11 @@ impl Server {
     /// Lets this choose what goes wrong, on every cluster; `None` ends it.
     pub fn set_faults(&self, faults: Option<Faults>) {
         *self.0.faults.write().unwrap_or_else(PoisonError::into_inner) = faults;
+    }
+
+    /// Tells this about every request that is answered, on every cluster; `None` ends it.
+    pub fn set_recorder(&self, recorder: Option<Recorder>) {
+        *self.0.recorder.write().unwrap_or_else(PoisonError::into_inner) = recorder;
     }
 
     /// The CA that signed the server and knows its clients, as PEM.
@@ -317,7 +332,8 @@ impl Server {
         request: Request<Body>,
     ) -> Result<Response<Body>, Reset> {
         let faults = self.0.faults.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let frame = Frame { admin_token: self.0.admin_token.clone(), faults, prefix };
+        let recorder = self.0.recorder.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let frame = Frame { admin_token: self.0.admin_token.clone(), faults, recorder, prefix };
         face::handle(cluster, &frame, asker, request).await
     }
 }

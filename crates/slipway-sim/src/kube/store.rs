@@ -209,6 +209,11 @@ impl Store {
         Some(cluster.tables.entry(resource.into()).or_insert_with(|| Table::new(now)).bell.subscribe())
     }
 
+    /// When something of this kind last changed: as long as it stays the same, so does everything of the kind.
+    pub fn touched(&self, cluster: &str, resource: &str) -> Option<u64> {
+        Some(*self.shared.read().table(cluster, resource)?.bell.borrow())
+    }
+
     /// Every change of every cluster from now on. Somebody too slow is told so and looks again.
     pub fn news(&self) -> broadcast::Receiver<News> {
         self.shared.news.subscribe()

@@ -164,7 +164,7 @@ impl<'a> Call<'a> {
         if self.dry_run {
             return Ok(Written { object, created: true });
         }
-        let draft = self.draft_of(object);
+        let (draft, object) = self.draft_of(object);
         let put = self.cluster.store().put(
             self.cluster.name(),
             &self.kind.stored_as,
@@ -174,7 +174,7 @@ impl<'a> Call<'a> {
         );
         match put.await {
             Ok(stored) => {
-                let object = self.read(&stored);
+                let object = self.as_stored(object, &stored);
                 self.stored_definition(&object);
                 Ok(Written { object, created: true })
             }
@@ -220,9 +220,10 @@ impl<'a> Call<'a> {
                 })
             } else {
                 let expect = Expect::Version(stored.version);
-                let put = store.put(cluster, table, self.name(name), expect, self.draft_of(new)).await;
+                let (draft, new) = self.draft_of(new);
+                let put = store.put(cluster, table, self.name(name), expect, draft).await;
                 put.map(|stored| {
-                    let object = self.read(&stored);
+                    let object = self.as_stored(new, &stored);
                     self.stored_definition(&object);
                     object
                 })
@@ -281,19 +282,25 @@ impl<'a> Call<'a> {
         };
         match self.kind.subresource(self.subresource) {
             Some(Subresource::Status) => {
-                let managed = new["metadata"].get("managedFields").cloned();
-                let (status, mut confined) = (new.get("status").cloned(), old.clone());
-                match status {
-                    Some(status) => confined["status"] = status,
-                    None => drop(confined.as_object_mut().map(|fields| fields.remove("status"))),
+                // Mostly everything else is as it was: comparing costs less than copying.
+                let others = |key: &str| !["status", "metadata"].contains(&key);
+                for (key, value) in old.as_object().into_iter().flatten().filter(|(key, _)| others(key)) {
+                    if new.get(key) != Some(value) {
+                        new[key] = value.clone();
+                    }
                 }
-                if !self.kind.is_custom() {
-                    // Built-in kinds let a status write touch labels and annotations too.
-                    confined["metadata"] = new["metadata"].take();
-                } else if let Some(managed) = managed {
-                    confined["metadata"]["managedFields"] = managed;
+                if let Some(fields) = new.as_object_mut() {
+                    fields.retain(|key, _| !others(key) || old.get(key).is_some());
                 }
-                confined
+                // Built-in kinds let a status write touch labels and annotations too.
+                if self.kind.is_custom() {
+                    let managed = new["metadata"].get_mut("managedFields").map(Value::take);
+                    new["metadata"] = old["metadata"].clone();
+                    if let Some(managed) = managed {
+                        new["metadata"]["managedFields"] = managed;
+                    }
+                }
+                new
             }
             None if self.kind.has_status() => {
                 keep(&mut new, "status");
@@ -363,11 +370,24 @@ impl<'a> Call<'a> {
         self.kind.strategy.call(self.subresource, object, body, &self.ctx())
     }
 
-    pub(crate) fn draft_of(&self, mut object: Value) -> Draft {
-        if let Some(convert) = self.kind.convert {
-            (convert.to_stored)(&mut object);
+    /// The object as it goes into the store, and itself again.
+    pub(crate) fn draft_of(&self, object: Value) -> (Draft, Value) {
+        let Some(convert) = self.kind.convert else { return (Draft::of(&object), object) };
+        let mut stored = object.clone();
+        (convert.to_stored)(&mut stored);
+        (Draft::of(&stored), object)
+    }
+
+    /// What was written, as it came out of the store. Only what a conversion may have changed is read again: every
+    /// write would otherwise pay for parsing what it has just made.
+    fn as_stored(&self, mut object: Value, stored: &Stored) -> Value {
+        if self.kind.convert.is_some() {
+            return self.read(stored);
         }
-        Draft::of(&object)
+        object["metadata"]["resourceVersion"] = json!(stored.version.to_string());
+        object["apiVersion"] = json!(self.kind.api_version());
+        object["kind"] = json!(self.kind.kind);
+        object
     }
 }
 

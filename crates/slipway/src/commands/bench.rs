@@ -1,11 +1,11 @@
 //! `slipway bench`: measures, and prints JSON.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand};
 use slipway_sandbox::bench::{
-    engine::{self, Options},
-    kube, render,
+    engine::{self, Kind, Options},
+    garden, kube, manager, render,
 };
 
 use crate::failure::Failure;
@@ -29,6 +29,15 @@ pub(super) enum Bench {
         #[arg(long)]
         data_dir: PathBuf,
     },
+    Garden(Garden),
+    /// The process of the garden that `bench garden` measures
+    #[command(hide = true)]
+    GardenServer {
+        /// Where it keeps its data and writes how it is reached
+        #[arg(long)]
+        data_dir: PathBuf,
+    },
+    Manager(Manager),
     Render(Render),
 }
 
@@ -46,13 +55,22 @@ pub(super) struct Render {
 /// temporary folder.
 #[derive(Args)]
 pub(super) struct Engine {
+    /// The databases to measure
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_values = ["postgres", "sqlite"])]
+    database: Vec<Kind>,
+    /// Operations in flight, line by line
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 16, 64])]
+    in_flight: Vec<usize>,
     /// How long each bare loop runs, in seconds
-    #[arg(long, value_name = "S", default_value_t = 4.0)]
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
     seconds: f64,
-    /// Operations that wait
+    /// How often the bare loops and the engine take turns; figures are medians
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    rounds: usize,
+    /// Operations that wait; 0 leaves this part out
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     waiting: usize,
-    /// Operations in progress when a process is killed
+    /// Operations in progress when a process is killed; 0 leaves this part out
     #[arg(long, value_name = "N", default_value_t = 100)]
     takeover: usize,
 }
@@ -77,6 +95,36 @@ pub(super) struct Kube {
     without_real: bool,
 }
 
+/// The simulated garden: its start, creates, changes by its engine, memory, lists and watches.
+///
+/// The garden is a process of its own, on disk; it is asked over TLS.
+#[derive(Args)]
+pub(super) struct Garden {
+    /// Shoots that live in it
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    shoots: usize,
+    /// How long creates and watches are measured, in seconds
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    seconds: f64,
+    /// Watches of all Shoots
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    watchers: usize,
+}
+
+/// The infrastructure manager: how fast it reacts, what it asks for, what it costs to be there.
+///
+/// The manager runs in a process of its own, against simulators in this one. The control plane is next door;
+/// the garden and the customers' clusters are a round trip away.
+#[derive(Args)]
+pub(super) struct Manager {
+    /// Numbers of finished Runtimes to begin with, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "10,1000,10000")]
+    runtimes: Vec<usize>,
+    /// Round trip to the garden and to customers' clusters, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 20)]
+    round_trip_ms: u64,
+}
+
 impl Bench {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
@@ -84,20 +132,24 @@ impl Bench {
             Self::EngineReplica { database } => engine::replica(&database).await.map_err(failed),
             Self::Kube(kube) => kube.run().await,
             Self::KubeServer { data_dir } => kube::serve(&data_dir).await.map_err(failed),
+            Self::Manager(manager) => manager.run().await,
             Self::Render(render) => render.run(),
+            Self::Garden(garden) => garden.run().await,
+            Self::GardenServer { data_dir } => garden::serve(&data_dir).await.map_err(failed),
         }
     }
 }
 
 impl Engine {
     async fn run(self) -> Result<(), Failure> {
-        if !(self.seconds > 0.0 && self.seconds <= 600.0) || self.takeover < 2 {
+        let Self { database: databases, in_flight, seconds, rounds, waiting, takeover } = self;
+        if !(seconds > 0.0 && seconds <= 600.0) || takeover == 1 || rounds < 1 || in_flight.contains(&0) {
             return Err(Failure::usage(anyhow::anyhow!(
-                "--seconds must be above 0 and at most 600, --takeover at least 2"
+                "--seconds must be above 0 and at most 600, --rounds and --in-flight at least 1, --takeover 0 or at least 2"
             )));
         }
         let program = std::env::current_exe().map_err(Failure::failed)?;
-        let options = Options { seconds: self.seconds, waiting: self.waiting, takeover: self.takeover };
+        let options = Options { databases, in_flight, seconds, rounds, waiting, takeover };
         let report = engine::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
         println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
         Ok(())
@@ -120,12 +172,44 @@ impl Kube {
     }
 }
 
+impl Manager {
+    async fn run(self) -> Result<(), Failure> {
+        if self.runtimes.iter().any(|count| !(1..=50_000).contains(count)) || self.round_trip_ms > 1_000 {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "--runtimes must be from 1 to 50000 each, --round-trip-ms at most 1000"
+            )));
+        }
+        let program = std::env::current_exe().map_err(Failure::failed)?;
+        let round_trip = Duration::from_millis(self.round_trip_ms);
+        let options = manager::Options { runtimes: self.runtimes, round_trip };
+        let report = manager::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
+        println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
+        Ok(())
+    }
+}
+
 impl Render {
     fn run(self) -> Result<(), Failure> {
         if !(self.seconds > 0.0 && self.seconds <= 600.0) {
             return Err(Failure::usage(anyhow::anyhow!("--seconds must be above 0 and at most 600")));
         }
         let report = render::run(self.seconds).map_err(failed)?;
+        println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
+        Ok(())
+    }
+}
+
+impl Garden {
+    async fn run(self) -> Result<(), Failure> {
+        let Self { shoots, seconds, watchers } = self;
+        if !(seconds > 0.0 && seconds <= 600.0) || shoots < 4 || watchers < 1 {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "--seconds must be above 0 and at most 600, --shoots at least 4, --watchers at least 1"
+            )));
+        }
+        let program = std::env::current_exe().map_err(Failure::failed)?;
+        let options = garden::Options { shoots, seconds, watchers };
+        let report = garden::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
         println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
         Ok(())
     }

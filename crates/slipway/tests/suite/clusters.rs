@@ -9,7 +9,10 @@ use kube::{
 };
 use serde_json::json;
 
-use crate::processes::{Running, until, up};
+use crate::{
+    processes::{Running, until, up},
+    raw_http,
+};
 
 async fn client(folder: &Path, cluster: &str) -> Client {
     let file = folder.join(format!("kubeconfig-{cluster}.yaml"));
@@ -29,6 +32,10 @@ fn a_cluster_that_is_being_made_is_made_although_up_was_killed() {
     let folder = tempfile::tempdir().expect("a folder");
     let running = Running::start(up(folder.path()));
     running.until_readyz(200);
+    let said = running.stdout();
+    let control = said.lines().find_map(|line| line.strip_prefix("simulator garden: http://")).expect("a control API");
+    let clock = raw_http::send(control.parse().expect("an address"), "GET", "/clock", None, "").expect("an answer");
+    assert!(clock.status == 200 && clock.body.contains("\"pace\":"), "{clock:?}");
     let example = include_str!("../../../../docs/examples/shoot.yaml");
     let shoot: DynamicObject = serde_saphyr::from_str(example).expect("the example is a Shoot");
     let name = shoot.metadata.name.clone().expect("it has a name");

@@ -10,6 +10,7 @@ mod crash;
 mod database_away;
 mod disk_full;
 mod fake_hello;
+mod manager_role;
 mod processes;
 mod raw_http;
 mod redaction;

@@ -18,9 +18,12 @@ fn status(code: u16, reason: &str, message: &str) -> Answer {
     json(code, &json!({"kind": "Status", "code": code, "reason": reason, "message": message}))
 }
 
+/// What is answered, how, and what we make of it.
+type Row = (&'static str, fn() -> Answer, Class);
+
 #[tokio::test(start_paused = true)]
 async fn every_answer_has_its_class() {
-    let table: [(&str, fn() -> Answer, Class); 12] = [
+    let table: [Row; 12] = [
         ("409", || status(409, "Conflict", "the object has been modified"), Class::Transient),
         (
             "403 without a field",

@@ -66,6 +66,16 @@ struct Replica {
 }
 
 fn replica(leases: &Arc<Leases>, clock: &Arc<Simulated>, identity: &str, count: u32) -> Replica {
+    standing_for((0..count).collect(), leases, clock, identity, count)
+}
+
+fn standing_for(
+    shards: BTreeSet<u32>,
+    leases: &Arc<Leases>,
+    clock: &Arc<Simulated>,
+    identity: &str,
+    count: u32,
+) -> Replica {
     let cut_off = Arc::new(AtomicBool::new(false));
     let (server, cut) = (leases.clone(), cut_off.clone());
     let client = served(move |method, uri, body| {
@@ -82,7 +92,7 @@ fn replica(leases: &Arc<Leases>, clock: &Arc<Simulated>, identity: &str, count: 
         namespace: "kcp-system".to_owned(),
         lease: "manager".to_owned(),
         identity: identity.to_owned(),
-        shards: (0..count).collect(),
+        shards,
         count,
         timing: Timing::default(),
         random: Arc::new(Counting::default()),
@@ -111,6 +121,24 @@ async fn a_leader_that_is_cut_off_stops_before_another_starts() {
     second.held.clone().wait_for(|held| !held.is_empty()).await.expect("taken over");
     let taken = clock.monotonic();
     assert!(stopped < taken && taken - cut <= secs(20), "stopped {:?}, taken {:?}", stopped - cut, taken - cut);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_hangs_in_asking_for_shards_of_others_still_gives_up_its_own_in_time() {
+    let (leases, clock) = (Arc::new(Leases::default()), Simulated::new());
+    let others = standing_for((0..4).collect(), &leases, &clock, "others", 5);
+    clock.sleep(secs(3)).await;
+    let one = standing_for((0..5).collect(), &leases, &clock, "one", 5);
+    clock.sleep(secs(3)).await;
+    let next = standing_for(BTreeSet::from([4]), &leases, &clock, "next", 5);
+    clock.sleep(secs(30)).await;
+    assert_eq!((others.held.borrow().len(), one.held.borrow().clone()), (4, BTreeSet::from([4])));
+    one.cut_off.store(true, Ordering::Relaxed);
+    while next.held.borrow().is_empty() {
+        clock.sleep(secs(1)).await;
+        let (one, next) = (one.held.borrow().clone(), next.held.borrow().clone());
+        assert!(one.is_disjoint(&next), "both lead {next:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -55,6 +55,7 @@ async fn prepare(
     let database = server.fresh(kind).await?;
     let steps = MOST_STEPS_PER_S * share * length.as_secs_f64() * (in_flight as f64 / 64.0).sqrt();
     database.fill(in_flight + (steps / NAMES.len() as f64) as usize, "writes").await?;
+    server.settle(kind).await?;
     let bare = database.bare().await?;
     let ids = bare.operations().await.map_err(|error| error.to_string())?;
     let rows = Mutex::new(ids.into_iter().map(BareStep::of).collect());

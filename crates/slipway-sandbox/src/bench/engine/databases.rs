@@ -1,6 +1,14 @@
 //! Fresh databases for the figures.
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{
+    fmt,
+    path::Path,
+    str::FromStr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use slipway_engine::{SystemClock, SystemRandom};
 use slipway_model::{
@@ -33,10 +41,23 @@ impl fmt::Display for Kind {
     }
 }
 
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "postgres" => Ok(Self::Postgres),
+            "sqlite" => Ok(Self::Sqlite),
+            _ => Err("use postgres or sqlite".to_owned()),
+        }
+    }
+}
+
 /// Where fresh databases come from.
 pub(super) struct Server {
     postgres: Postgres,
     folder: tempfile::TempDir,
+    files: AtomicUsize,
 }
 
 /// One fresh database.
@@ -51,18 +72,27 @@ pub(super) struct Database {
 impl Server {
     pub(super) fn start() -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| format!("no folder for SQLite files: {error}"))?;
-        Ok(Self { postgres: Postgres::start()?, folder })
+        Ok(Self { postgres: Postgres::start()?, folder, files: AtomicUsize::new(0) })
     }
 
     pub(super) async fn fresh(&self, kind: Kind) -> Result<Database, String> {
         let address = match kind {
             Kind::Postgres => self.postgres.fresh_database().await.map_err(|error| error.to_string())?,
             Kind::Sqlite => {
-                let count = std::fs::read_dir(self.folder.path()).map_or(0, Iterator::count);
-                self.folder.path().join(format!("bench-{count}.db")).display().to_string()
+                let number = self.files.fetch_add(1, Ordering::Relaxed);
+                self.folder.path().join(format!("bench-{number}.db")).display().to_string()
             }
         };
         Ok(Database { store: open(kind, &address).await?, address, kind })
+    }
+
+    /// Lets the server write back what it holds, so that whatever is timed next starts on the same
+    /// ground: what was written before is not paid for in its time.
+    pub(super) async fn settle(&self, kind: Kind) -> Result<(), String> {
+        match kind {
+            Kind::Postgres => self.postgres.run("postgres", "CHECKPOINT").await.map_err(|error| error.to_string()),
+            Kind::Sqlite => Ok(()),
+        }
     }
 }
 

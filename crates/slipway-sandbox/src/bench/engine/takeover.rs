@@ -1,6 +1,6 @@
 //! How long it takes until everything moves again after `kill -9` of one of two processes.
 
-use std::{path::Path, process::Stdio};
+use std::path::Path;
 
 use slipway_engine::SystemClock;
 use slipway_model::{
@@ -8,15 +8,12 @@ use slipway_model::{
     ports::{Clock, Filter, Storage},
     time::{millis, secs},
 };
-use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, Command},
-};
 
 use super::{
     databases::{self, Kind, Server},
     steps::{self, Watch},
 };
+use crate::bench::part::{self, READY};
 
 /// Figures of a takeover.
 #[derive(Debug, serde::Serialize)]
@@ -34,9 +31,6 @@ struct Row {
     updated_at: Timestamp,
 }
 
-/// What a process says when it is at work.
-const READY: &str = "ready";
-
 /// One of the two processes: says when it is at work, and runs ticking operations until it is killed.
 pub async fn replica(address: &str) -> Result<(), String> {
     let store = databases::open(Kind::Postgres, address).await?;
@@ -49,7 +43,8 @@ pub(super) async fn measure(server: &Server, program: &Path, operations: usize) 
     let database = server.fresh(Kind::Postgres).await?;
     let clock = SystemClock::default();
     // The first takes all operations before there is a second: so it is known what dies with it.
-    let mut victim = start(program, &database.address).await?;
+    let start = || part::start(program, "engine-replica", ("--database", database.address.as_ref()));
+    let mut victim = start().await?;
     database.fill(operations, "ticks").await?;
     let limit = clock.monotonic() + secs(60);
     while in_progress(&*database.store, operations).await?.iter().filter(|row| row.is_held).count() < operations {
@@ -58,9 +53,9 @@ pub(super) async fn measure(server: &Server, program: &Path, operations: usize) 
         }
         clock.sleep(millis(50)).await;
     }
-    let _survivor = start(program, &database.address).await?;
+    let _survivor = start().await?;
 
-    victim.kill().await.map_err(|error| format!("cannot kill a process: {error}"))?;
+    victim.child.kill().await.map_err(|error| format!("cannot kill a process: {error}"))?;
     let killed_at = clock.monotonic();
     let before = in_progress(&*database.store, operations).await?;
     let limit = killed_at + secs(60);
@@ -77,24 +72,6 @@ pub(super) async fn measure(server: &Server, program: &Path, operations: usize) 
     }
     let took = clock.monotonic().saturating_sub(killed_at);
     Ok(Takeover { operations, all_move_again_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX) })
-}
-
-/// Starts a process and waits until it is at work.
-async fn start(program: &Path, address: &str) -> Result<Child, String> {
-    let explain = |error: std::io::Error| format!("cannot start {}: {error}", program.display());
-    let mut child = Command::new(program)
-        .args(["bench", "engine-replica", "--database", address])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(explain)?;
-    let stdout = child.stdout.take().ok_or("the process has no output")?;
-    let line = BufReader::new(stdout).lines().next_line().await.map_err(explain)?;
-    match line.as_deref() {
-        Some(READY) => Ok(child),
-        _ => Err("a process of the takeover did not come to work".to_owned()),
-    }
 }
 
 async fn in_progress(store: &dyn Storage, count: usize) -> Result<Vec<Row>, String> {

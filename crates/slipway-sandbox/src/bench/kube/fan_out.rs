@@ -2,7 +2,7 @@
 
 use kube::api::PostParams;
 
-use super::{Target, objects, ratio, spelled, watchers};
+use super::{Target, objects, ratio, spelled};
 use crate::bench::measure::Percentiles;
 
 /// Figures of one server while many watch and four write.
@@ -69,5 +69,5 @@ async fn flow(target: &Target, watchers: usize, seconds: f64) -> Result<Flow, St
         let object = objects::widget(&name(writer), objects::SMALL);
         api.create(&PostParams::default(), &object).await.map_err(|error| format!("a write failed: {error}"))?;
     }
-    watchers::measure(target, "fan-out", &name, watchers, seconds).await
+    target.watched("fan-out", &name, watchers, seconds).await
 }

@@ -7,7 +7,7 @@ use kube::api::PostParams;
 use slipway_engine::SystemClock;
 use slipway_model::{ports::Clock, time::secs};
 
-use super::{Options, Target, fan_out::Flow, objects, ratio, round, target::Landscape, watchers};
+use super::{Options, Target, fan_out::Flow, objects, ratio, round, target::Landscape};
 
 /// Requests in flight while the objects are made.
 const IN_FLIGHT: usize = 32;
@@ -123,7 +123,7 @@ async fn holding(target: &Target, options: &Options) -> Result<Holding, String> 
             return Err(format!("a list had {listed} of {} objects", options.objects));
         }
     }
-    let with_watchers = watchers::measure(target, "held", &name, options.watchers, options.seconds).await?;
+    let with_watchers = target.watched("held", &name, options.watchers, options.seconds).await?;
     let millis = |time: Option<&Duration>| round(time.map_or(0.0, Duration::as_secs_f64) * 1000.0);
     Ok(Holding {
         memory_before_bytes: before,

@@ -1,33 +1,26 @@
 //! The two servers that are compared, each in processes of its own.
 
-use std::{path::Path, process::Stdio, time::Duration};
+use std::{path::Path, time::Duration};
 
 use kube::Client;
+use serde_json::json;
 use slipway_model::time::hours;
 use slipway_sim::{
     kube::{Server, Settings},
     real::{self, Purpose},
 };
-use tempfile::TempDir;
-use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, Command},
-};
 
-use super::{Real, objects};
-use crate::bench::measure::{cpu_time_of, resident_bytes_of};
+use super::{Real, fan_out::Flow, objects, watchers};
+use crate::bench::{
+    measure::{cpu_time_of, resident_bytes_of},
+    part::{self, KUBECONFIG, READY, Serving},
+};
 
 /// Where lines of writes, fan-out and held objects live.
 pub(super) const NAMESPACES: [&str; 3] = ["writes", "fan-out", "held"];
 
 /// The logical cluster of the embedded API.
 const CLUSTER: &str = "bench";
-
-/// What the serving process says when it serves.
-const READY: &str = "ready";
-
-/// The kubeconfig it writes into its folder.
-const KUBECONFIG: &str = "kubeconfig.json";
 
 /// How servers are started on this machine.
 pub(super) struct Landscape<'a> {
@@ -46,7 +39,7 @@ pub(super) struct Target {
 
 /// What ends when it is dropped.
 enum Running {
-    Embedded { _child: Box<Child>, _folder: TempDir },
+    Embedded { _serving: Box<Serving> },
     Real { _kube: Box<real::Kube> },
 }
 
@@ -85,26 +78,14 @@ impl Landscape<'_> {
 
     /// A fresh embedded API.
     pub(super) async fn embedded(&self) -> Result<Target, String> {
-        let explain = |error: std::io::Error| format!("cannot start {}: {error}", self.program.display());
-        let folder = tempfile::Builder::new().prefix("slipway-bench-").tempdir().map_err(explain)?;
-        let mut child = Command::new(self.program)
-            .args(["bench", "kube-server", "--data-dir"])
-            .arg(folder.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(explain)?;
-        let stdout = child.stdout.take().ok_or("the process has no output")?;
-        let line = BufReader::new(stdout).lines().next_line().await.map_err(explain)?;
-        if line.as_deref() != Some(READY) {
-            return Err("the embedded Kubernetes API did not start".to_owned());
-        }
-        let kubeconfig = tokio::fs::read_to_string(folder.path().join(KUBECONFIG)).await.map_err(explain)?;
-        let client = real::client(&kubeconfig).await.map_err(|error| error.to_string())?;
+        let serving = part::serve(self.program, "kube-server").await?;
+        let client = serving.client.clone();
         objects::prepare(&client, &NAMESPACES).await?;
-        let processes = child.id().iter().map(u32::to_string).collect();
-        Ok(Target { client, processes, _server: Running::Embedded { _child: Box::new(child), _folder: folder } })
+        Ok(Target {
+            client,
+            processes: vec![serving.part.id()],
+            _server: Running::Embedded { _serving: Box::new(serving) },
+        })
     }
 
     /// A fresh real server, if there can be one.
@@ -125,6 +106,24 @@ impl Target {
     /// Resident memory of all its processes.
     pub(super) fn resident_bytes(&self) -> u64 {
         self.processes.iter().map(|process| resident_bytes_of(process)).sum()
+    }
+
+    /// Watches of a namespace's widgets, and four writers whose objects are `name(0)` to `name(3)`.
+    pub(super) async fn watched(
+        &self,
+        namespace: &str,
+        name: &(dyn Fn(usize) -> String + Sync),
+        watchers: usize,
+        seconds: f64,
+    ) -> Result<Flow, String> {
+        let watched = watchers::Watched {
+            client: &self.client,
+            path: &objects::path(namespace),
+            name,
+            patch: &|writer, sent_at| json!({ "spec": { "writer": writer, "sentAt": sent_at } }),
+            cpu_time: &|| self.cpu_time(),
+        };
+        watchers::measure(&watched, watchers, seconds).await
     }
 
     /// Processor time of all its processes.

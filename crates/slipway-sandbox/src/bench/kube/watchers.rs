@@ -13,11 +13,8 @@ use std::{
 };
 
 use futures::{AsyncBufReadExt as _, future::try_join_all};
-use kube::{
-    Client,
-    api::{Patch, PatchParams},
-};
-use serde_json::json;
+use kube::Client;
+use serde_json::Value;
 use slipway_engine::SystemClock;
 use slipway_model::{
     ports::Clock,
@@ -25,7 +22,7 @@ use slipway_model::{
 };
 use tokio::{sync::Notify, task::JoinSet};
 
-use super::{Target, fan_out::Flow, objects, round};
+use super::{fan_out::Flow, round};
 use crate::bench::measure::Percentiles;
 
 /// Writers at a time. More than the cores, so that nobody waits for a writer.
@@ -46,17 +43,25 @@ struct Seen {
     failed: Mutex<Option<String>>,
 }
 
-/// Opens the watches, then lets writers patch the objects `name(0)` to `name(3)` for a while.
-pub(super) async fn measure(
-    target: &Target,
-    namespace: &str,
-    name: &(dyn Fn(usize) -> String + Sync),
-    watchers: usize,
-    seconds: f64,
-) -> Result<Flow, String> {
-    let api = objects::widgets(&target.client, namespace);
-    let listed = api.list(&kube::api::ListParams::default().limit(1)).await.map_err(explain)?;
-    let version = listed.metadata.resource_version.unwrap_or_default();
+/// What is watched, and how it is written.
+pub(in crate::bench) struct Watched<'a> {
+    /// Who watches and writes.
+    pub(in crate::bench) client: &'a Client,
+    /// Path of the collection.
+    pub(in crate::bench) path: &'a str,
+    /// Name of each writer's object.
+    pub(in crate::bench) name: &'a (dyn Fn(usize) -> String + Sync),
+    /// A merge patch that leaves `writer` and `sentAt` in the object.
+    pub(in crate::bench) patch: &'a (dyn Fn(usize, u64) -> Value + Sync),
+    /// Processor time of the server so far.
+    pub(in crate::bench) cpu_time: &'a (dyn Fn() -> Duration + Sync),
+}
+
+/// Opens the watches, then lets writers patch their objects for a while.
+pub(in crate::bench) async fn measure(watched: &Watched<'_>, watchers: usize, seconds: f64) -> Result<Flow, String> {
+    let request = http::Request::get(format!("{}?limit=1", watched.path)).body(Vec::new());
+    let listed: Value = watched.client.request(request.map_err(|error| error.to_string())?).await.map_err(explain)?;
+    let version = listed["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
     let seen = Arc::new(Seen {
         clock: SystemClock::default(),
         delivered: Default::default(),
@@ -70,7 +75,7 @@ pub(super) async fn measure(
     let mut watches = JoinSet::new();
     for _ in 0..watchers {
         let (client, path, version, seen) =
-            (target.client.clone(), objects::path(namespace), version.clone(), seen.clone());
+            (watched.client.clone(), watched.path.to_owned(), version.clone(), seen.clone());
         watches.spawn(async move {
             if let Err(why) = watch(&client, &path, version, &seen).await {
                 *seen.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
@@ -82,17 +87,21 @@ pub(super) async fn measure(
         seen.clock.sleep(millis(10)).await;
     }
 
-    let cpu = target.cpu_time();
+    let cpu = (watched.cpu_time)();
     let begun = seen.clock.monotonic();
     let end = begun + Duration::from_secs_f64(seconds);
     let writers = (0..WRITERS).map(|writer| {
-        let (api, seen) = (&api, &seen);
+        let seen = &seen;
         async move {
             let mut written = 0;
             while seen.clock.monotonic() < end {
                 let sent_at = seen.clock.monotonic().as_micros() as u64;
-                let patch = Patch::Merge(json!({ "spec": { "writer": writer, "sentAt": sent_at } }));
-                api.patch(&name(writer), &PatchParams::default(), &patch).await.map_err(explain)?;
+                let patch = (watched.patch)(writer, sent_at).to_string().into_bytes();
+                let request = http::Request::patch(format!("{}/{}", watched.path, (watched.name)(writer)))
+                    .header("content-type", "application/merge-patch+json")
+                    .body(patch)
+                    .map_err(|error| error.to_string())?;
+                watched.client.request_text(request).await.map_err(explain)?;
                 written += 1;
                 seen.until(writer, written * watchers).await?;
             }
@@ -101,7 +110,7 @@ pub(super) async fn measure(
     });
     let written: usize = try_join_all(writers).await?.into_iter().sum();
     let elapsed = seen.clock.monotonic().saturating_sub(begun).as_secs_f64();
-    let cpu = target.cpu_time().saturating_sub(cpu);
+    let cpu = (watched.cpu_time)().saturating_sub(cpu);
     let delays = std::mem::take(&mut *seen.delays.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(Flow {
         writes_per_s: round(written as f64 / elapsed),
@@ -170,10 +179,11 @@ async fn watch(client: &Client, path: &str, mut version: String, seen: &Seen) ->
     }
 }
 
-/// The number behind the first occurrence of these bytes.
+/// The number behind the first occurrence of these bytes, in quotes or not.
 fn number(line: &[u8], behind: &[u8]) -> Option<u64> {
     let start = line.windows(behind.len()).position(|window| window == behind)? + behind.len();
-    let digits: Vec<u8> = line[start..].iter().copied().take_while(u8::is_ascii_digit).collect();
+    let digits: Vec<u8> =
+        line[start..].iter().copied().skip_while(|byte| *byte == b'"').take_while(u8::is_ascii_digit).collect();
     std::str::from_utf8(&digits).ok()?.parse().ok()
 }
 
@@ -191,5 +201,6 @@ mod tests {
         assert_eq!(number(line, b"\"sentAt\":"), Some(123));
         assert_eq!(number(line, b"\"writer\":"), Some(2));
         assert_eq!(number(line, b"\"absent\":"), None);
+        assert_eq!(number(br#"{"annotations":{"sentAt":"45"}}"#, b"\"sentAt\":"), Some(45));
     }
 }

@@ -4,9 +4,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::{
+    extensions,
     life::{Authority, Kept, Write},
     nodes,
-    port::{self, CONFIG_MAPS, EVENTS, INTERNAL_SECRETS, Port, Resource, SECRETS, SHOOTS, STATES},
+    port::{self, CONFIG_MAPS, EVENTS, INTERNAL_SECRETS, Port, Resource, SHOOTS, STATES},
+    protection,
     runtime::Shared,
 };
 use crate::{
@@ -14,7 +16,7 @@ use crate::{
     garden::{
         certificates::Pair,
         problems::CORE,
-        shoot::{CONFIRM_DELETION, FINALIZER, REFERENCE_PROTECTION, references},
+        shoot::{CONFIRM_DELETION, FINALIZER},
         value::{at, list, name, namespace, text, texts},
     },
     kube::{cluster::Place, delete::Options, status::Status},
@@ -77,6 +79,9 @@ pub(super) async fn execute<P: Port>(
         }
         Write::Nodes { rolls } => {
             show_nodes(shared, Some(shoot), &id, rolls, kept).await?;
+            if let Some(cluster) = shared.endpoints.server().cluster(&id) {
+                extensions::bring(&cluster, shoot).await?;
+            }
             save(port, shoot, kept).await?;
         }
         Write::NoNodes => show_nodes(shared, None, &id, &[], kept).await?,
@@ -84,16 +89,17 @@ pub(super) async fn execute<P: Port>(
             kept.applied = applied.clone();
             save(port, shoot, kept).await?;
         }
-        Write::Protect(protect) => protect_references(shared, shoot, *protect).await?,
+        Write::Protect(protect) => protection::protect(shared, shoot, *protect).await?,
         Write::Forget => forget(shared, shoot, &id).await?,
     }
-    shared.journal.record(shared.clock.now(), "write", &about, told(write));
+    let what = if matches!(write, Write::Status(_)) { "status" } else { "write" };
+    shared.journal.record(shared.clock.now(), what, &about, told(write));
     Ok(())
 }
 
 fn told(write: &Write) -> Value {
     match write {
-        Write::Status(patch) => json!({"status": at(patch, "lastOperation")}),
+        Write::Status(patch) => patch.clone(),
         Write::Applied(_) => json!("applied"),
         write => json!(format!("{write:?}")),
     }
@@ -218,38 +224,6 @@ async fn show_nodes<P: Port>(
 
 fn node_place<'a>(called: &'a str, subresource: &'a str) -> Place<'a> {
     Place { plural: "nodes", name: called, subresource, ..Place::default() }
-}
-
-/// What a Shoot refers to stays, even if somebody deletes it, until no live Shoot refers to it.
-async fn protect_references<P: Port>(shared: &Shared<P>, shoot: &Value, protect: bool) -> Result<(), Status> {
-    let (port, place) = (&shared.port, namespace(shoot));
-    let wanted = references(shoot);
-    let held = |object: &Value| texts(object, "metadata.finalizers").into_iter().map(str::to_owned).collect::<Vec<_>>();
-    let set = |mut all: Vec<String>, on: bool| {
-        all.retain(|one| one != REFERENCE_PROTECTION);
-        if on {
-            all.push(REFERENCE_PROTECTION.to_owned());
-        }
-        json!({"metadata": {"finalizers": all}})
-    };
-    let others: Vec<Value> = if protect || wanted.is_empty() { Vec::new() } else { port.list(SHOOTS, place).await? };
-    for (plural, called) in &wanted {
-        let what = if *plural == "secrets" { SECRETS } else { CONFIG_MAPS };
-        let Some(object) = port.get(what, place, called).await? else { continue };
-        let used = others
-            .iter()
-            .any(|other| name(other) != name(shoot) && references(other).contains(&(*plural, called.clone())));
-        let has = held(&object).iter().any(|one| one == REFERENCE_PROTECTION);
-        if has != (protect || used) {
-            port.patch(what, place, called, "", set(held(&object), protect || used)).await?;
-        }
-    }
-    let Some(fresh) = port.get(SHOOTS, place, name(shoot)).await? else { return Ok(()) };
-    let (has, on) = (held(&fresh).iter().any(|one| one == REFERENCE_PROTECTION), protect && !wanted.is_empty());
-    if has != on {
-        port.patch(SHOOTS, place, name(shoot), "", set(held(&fresh), on)).await?;
-    }
-    Ok(())
 }
 
 async fn forget<P: Port>(shared: &Shared<P>, shoot: &Value, id: &str) -> Result<(), Status> {

@@ -8,6 +8,8 @@
 //! dies leaves its Shoot to the next one, which begins from what is stored; a Shoot of the same name is
 //! another one, and what a worker brings back of the first is not put into the second.
 
+mod lookups;
+
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque},
@@ -27,7 +29,8 @@ use super::{
     execute,
     faults::{self, Faults},
     life::{Env, Kept, Life, Settings},
-    port::{BINDINGS, Change, OWN_PROFILES, PROFILES, PROJECTS, Port, SECRETS, SEEDS, SHOOTS},
+    port::{Change, Glimpse, Port, SEEDS, SHOOTS, version_of},
+    protection::{Binding, Users, let_go, let_go_of_left},
 };
 use crate::{
     garden::{
@@ -35,10 +38,8 @@ use crate::{
         clock::Clock,
         endpoints::Endpoints,
         journal::Journal,
-        profile::Profile,
-        scheduler::{self, Usage},
-        shoot::profile_name,
-        value::{at, has, is_deleting, name, namespace, text},
+        scheduler::Usage,
+        value::{has, is_deleting, text},
     },
     kube::status::Status,
 };
@@ -68,6 +69,8 @@ pub struct Shared<P> {
     pub endpoints: Endpoints,
     /// Client CAs have RSA keys: a real Gardener API server signs with no other.
     pub rsa: bool,
+    /// Who uses which binding.
+    pub users: Users,
     /// What happened.
     pub journal: Journal,
     /// Rung when everything must be looked at again: faults changed.
@@ -80,12 +83,18 @@ type Key = (String, String);
 struct Tracked {
     /// With a worker while it is none.
     life: Option<(Life, Option<Kept>)>,
+    /// To be looked at, whatever its version.
     dirty: bool,
+    /// The newest change that was told since a worker set out.
+    told: u64,
     wakes: Option<Timestamp>,
     seed: String,
+    binding: Option<Binding>,
     holds_room: bool,
     /// Which Shoot of this name.
     uid: String,
+    /// The version a worker looked at last.
+    looked_at: u64,
     /// Times in a row that a write of it was refused.
     refusals: u32,
 }
@@ -98,6 +107,8 @@ struct Done {
     kept: Option<Kept>,
     /// Not all that was decided has happened.
     unfinished: bool,
+    /// The version it looked at last: what is told later about this or older ones is no news.
+    looked_at: u64,
 }
 
 /// Somebody waits until there is nothing to do before the clock moves, and wants to know when it should.
@@ -117,6 +128,7 @@ pub async fn run<P: Port>(shared: Shared<P>, mut questions: mpsc::UnboundedRecei
         waiting: BTreeMap::new(),
     };
     let mut workers: JoinSet<Done> = JoinSet::new();
+    let_go_of_left(shared.port.clone()).await;
     loop {
         loop_state.start_workers(&mut workers);
         let next = loop_state.next_timer();
@@ -168,10 +180,6 @@ struct Loop<P> {
     waiting: BTreeMap<String, VecDeque<Key>>,
 }
 
-fn key_of(shoot: &Value) -> Key {
-    (namespace(shoot).to_owned(), name(shoot).to_owned())
-}
-
 impl<P: Port> Loop<P> {
     fn push(&mut self, key: Key) {
         if self.queued.insert(key.clone()) {
@@ -182,44 +190,55 @@ impl<P: Port> Loop<P> {
     fn changed(&mut self, change: Change) {
         match change {
             Change::Now(shoot) => self.seen(&shoot),
-            Change::Gone(shoot) => self.gone(&key_of(&shoot)),
+            Change::Gone(shoot) => self.gone(&shoot.key),
             Change::All(shoots) => self.only(&shoots),
         }
     }
 
     /// These are all there are: whoever is not among them went while nobody looked.
-    fn only(&mut self, shoots: &[Value]) {
-        let present: BTreeSet<Key> = shoots.iter().map(key_of).collect();
+    fn only(&mut self, shoots: &[Glimpse]) {
+        let present: BTreeSet<Key> = shoots.iter().map(|shoot| shoot.key.clone()).collect();
         let missing: Vec<Key> = self.shoots.keys().filter(|key| !present.contains(*key)).cloned().collect();
         missing.iter().for_each(|key| self.gone(key));
         shoots.iter().for_each(|shoot| self.seen(shoot));
     }
 
-    fn seen(&mut self, shoot: &Value) {
-        let key = key_of(shoot);
-        let uid = text(shoot, "metadata.uid");
-        if self.shoots.get(&key).is_some_and(|tracked| tracked.uid != uid) {
-            self.gone(&key);
+    fn seen(&mut self, shoot: &Glimpse) {
+        let Glimpse { key, uid, seed, binding, version } = shoot;
+        if self.shoots.get(key).is_some_and(|tracked| tracked.uid != *uid) {
+            self.gone(key);
         }
         let tracked = self.shoots.entry(key.clone()).or_insert_with(|| Tracked {
             life: Some((Life::default(), None)),
-            uid: uid.to_owned(),
+            uid: uid.clone(),
             ..Tracked::default()
         });
-        let seed = text(shoot, "spec.seedName");
-        if tracked.seed != seed {
+        if tracked.binding != *binding {
+            let left = self.shared.users.moved(uid, tracked.binding.as_ref(), binding.as_ref());
+            tracked.binding.clone_from(binding);
+            let_go(&self.shared.port, left);
+        }
+        if tracked.seed != *seed {
             self.shared.usage.moved(&tracked.seed, seed);
             seed.clone_into(&mut tracked.seed);
+            // Whoever bound it had no room on that Seed yet.
+            tracked.dirty = true;
         }
-        tracked.dirty = true;
+        if *version != 0 && *version <= tracked.looked_at && !tracked.dirty {
+            // Most changes are a worker's own, and it has looked at what came of them.
+            return;
+        }
+        tracked.told = tracked.told.max(*version);
+        tracked.dirty |= *version == 0;
         if tracked.life.is_some() {
-            self.push(key);
+            self.push(key.clone());
         }
     }
 
     fn gone(&mut self, key: &Key) {
         if let Some(tracked) = self.shoots.remove(key) {
             self.shared.usage.moved(&tracked.seed, "");
+            let_go(&self.shared.port, self.shared.users.moved(&tracked.uid, tracked.binding.as_ref(), None));
             if tracked.holds_room {
                 self.release(&tracked.seed);
             }
@@ -290,13 +309,13 @@ impl<P: Port> Loop<P> {
                     self.waiting.entry(tracked.seed.clone()).or_default().push_back(key.clone());
                 }
             }
-            tracked.dirty = false;
+            (tracked.dirty, tracked.told) = (false, 0);
             workers.spawn(watched_over(self.shared.clone(), key, tracked.uid.clone(), life, kept, has_room));
         }
     }
 
     fn back(&mut self, done: Done) {
-        let Done { key, uid, life, kept, unfinished } = done;
+        let Done { key, uid, life, kept, unfinished, looked_at } = done;
         let now = self.shared.clock.now();
         let Some(tracked) = self.shoots.get_mut(&key).filter(|tracked| tracked.uid == uid) else { return };
         tracked.refusals = if unfinished { tracked.refusals.saturating_add(1) } else { 0 };
@@ -317,7 +336,8 @@ impl<P: Port> Loop<P> {
             tracked.holds_room = false;
             tracked.seed.clone()
         });
-        let dirty = tracked.dirty;
+        tracked.looked_at = looked_at;
+        let dirty = tracked.dirty || tracked.told > looked_at;
         tracked.life = Some((life, kept));
         if let Some(seed) = released {
             self.release(&seed);
@@ -347,7 +367,7 @@ async fn watched_over<P: Port>(
     worked.unwrap_or_else(|_| {
         journal.record(clock.now(), "died", &format!("{}/{}", whose.0, whose.1), Value::Null);
         tracing::error!(shoot = whose.1, "a worker of the garden died; another one begins anew");
-        Done { key: whose, uid, life: Life::default(), kept: None, unfinished: true }
+        Done { key: whose, uid, life: Life::default(), kept: None, unfinished: true, looked_at: 0 }
     })
 }
 
@@ -360,10 +380,10 @@ async fn work<P: Port>(
     mut kept: Option<Kept>,
     has_room: bool,
 ) -> Done {
-    let mut unfinished = false;
+    let (mut unfinished, mut looked_at) = (false, 0);
     for _ in 0..ROUNDS {
         let before = life.clone();
-        match round(&shared, &key, &uid, &mut life, &mut kept, has_room).await {
+        match round(&shared, &key, &uid, &mut life, &mut kept, has_room, &mut looked_at).await {
             Ok(true) => {}
             Ok(false) => break,
             Err(status) => {
@@ -376,7 +396,7 @@ async fn work<P: Port>(
             }
         }
     }
-    Done { key, uid, life, kept, unfinished }
+    Done { key, uid, life, kept, unfinished, looked_at }
 }
 
 async fn round<P: Port>(
@@ -386,11 +406,13 @@ async fn round<P: Port>(
     life: &mut Life,
     kept: &mut Option<Kept>,
     has_room: bool,
+    looked_at: &mut u64,
 ) -> Result<bool, Status> {
     let (place, called) = (key.0.as_str(), key.1.as_str());
     let shoot = shared.port.get(SHOOTS, place, called).await?;
     // Another one of this name has a life of its own.
     let Some(shoot) = shoot.filter(|shoot| text(shoot, "metadata.uid") == uid) else { return Ok(false) };
+    *looked_at = version_of(&shoot);
     let id = text(&shoot, "status.technicalID");
     shared.endpoints.set_trouble(id, faults::endpoint(&shared.faults.on(&shoot, None)));
     if kept.is_none() {
@@ -404,17 +426,20 @@ async fn round<P: Port>(
     let kept = kept.get_or_insert_default();
     let now = shared.clock.now();
     let unscheduled = !has(&shoot, "spec.seedName");
-    let seeds = if unscheduled { shared.port.list(SEEDS, "").await? } else { Vec::new() };
+    let seeds = if unscheduled { shared.port.consult(SEEDS).await? } else { Arc::default() };
     let idle = !life.is_running();
-    let profile = if unscheduled || idle { profile(&shared.port, &shoot).await? } else { None };
-    let project = project(&shared.port, &shoot).await?;
-    let credentials =
-        if life.checks_credentials() && !is_deleting(&shoot) { credentials(&shared.port, &shoot).await? } else { None };
+    let profile = if unscheduled || idle { lookups::profile(&shared.port, &shoot).await? } else { None };
+    let project = lookups::project(&shared.port, &shoot).await?;
+    let credentials = if life.checks_credentials() && !is_deleting(&shoot) {
+        lookups::credentials(&shared.port, &shoot).await?
+    } else {
+        None
+    };
     if life.is_running() && !id.is_empty() && kept.port == 0 {
         kept.port = shared.endpoints.port(id, 0).map_err(Status::internal)?;
     }
     let address = format!("https://127.0.0.1:{}", kept.port);
-    let stopped = if idle && !unscheduled { is_stopped(shared, &shoot).await? } else { false };
+    let stopped = if idle && !unscheduled { lookups::is_stopped(shared, &shoot).await? } else { false };
     let env = Env {
         now,
         chance: shared.chance,
@@ -433,67 +458,6 @@ async fn round<P: Port>(
         execute::execute(shared, &shoot, kept, write).await?;
     }
     Ok(!writes.is_empty())
-}
-
-/// The Seed has reconciliations switched off: nothing begins there.
-async fn is_stopped<P: Port>(shared: &Shared<P>, shoot: &Value) -> Result<bool, Status> {
-    let seed = shared.port.get(SEEDS, "", text(shoot, "spec.seedName")).await?;
-    Ok(seed.is_some_and(|seed| scheduler::is_stopped(&seed)))
-}
-
-async fn profile<P: Port>(port: &P, shoot: &Value) -> Result<Option<Profile>, Status> {
-    let called = profile_name(shoot);
-    if text(shoot, "spec.cloudProfile.kind") == "NamespacedCloudProfile" {
-        let found = port.get(OWN_PROFILES, namespace(shoot), called).await?;
-        return Ok(found.map(|found| Profile {
-            root: text(&found, "spec.parent.name").to_owned(),
-            spec: at(&found, "status.cloudProfileSpec").clone(),
-        }));
-    }
-    let found = port.get(PROFILES, "", called).await?;
-    Ok(found.map(|found| Profile { root: called.to_owned(), spec: found["spec"].clone() }))
-}
-
-async fn project<P: Port>(port: &P, shoot: &Value) -> Result<String, Status> {
-    let id = text(shoot, "status.technicalID");
-    // `shoot--<project>--<name>`, once it is known.
-    if let Some(project) = id.strip_prefix("shoot--").and_then(|rest| rest.split("--").next()) {
-        return Ok(project.to_owned());
-    }
-    let projects = port.list(PROJECTS, "").await?;
-    let found = projects.iter().find(|one| text(one, "spec.namespace") == namespace(shoot));
-    Ok(found.map_or_else(|| namespace(shoot).trim_start_matches("garden-").to_owned(), |one| name(one).to_owned()))
-}
-
-/// Keys without which a cloud knows nobody.
-const KEYS: [(&str, &[&str]); 5] = [
-    ("aws", &["accessKeyID", "secretAccessKey"]),
-    ("azure", &["clientID", "clientSecret", "subscriptionID", "tenantID"]),
-    ("gcp", &["serviceaccount.json"]),
-    ("openstack", &["domainName", "tenantName"]),
-    ("alicloud", &["accessKeyID", "accessKeySecret"]),
-];
-
-/// Why the credentials do not work, if they do not (F13).
-async fn credentials<P: Port>(port: &P, shoot: &Value) -> Result<Option<String>, Status> {
-    let binding = text(shoot, "spec.credentialsBindingName");
-    if binding.is_empty() {
-        return Ok(None);
-    }
-    let Some(binding) = port.get(BINDINGS, namespace(shoot), binding).await? else {
-        return Ok(Some("the credentials binding is gone".to_owned()));
-    };
-    if text(&binding, "credentialsRef.kind") != "Secret" {
-        return Ok(None);
-    }
-    let (place, called) = (text(&binding, "credentialsRef.namespace"), text(&binding, "credentialsRef.name"));
-    let secret = port.get(SECRETS, place, called).await?.unwrap_or_default();
-    let wanted = KEYS
-        .iter()
-        .find(|(provider, _)| *provider == text(shoot, "spec.provider.type"))
-        .map_or(&[][..], |(_, keys)| keys);
-    let missing = wanted.iter().find(|key| at(&secret, "data").get(**key).is_none());
-    Ok(missing.map(|key| format!("the provider does not know us: {key} is missing in the credentials")))
 }
 
 #[cfg(test)]

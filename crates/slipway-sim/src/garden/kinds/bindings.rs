@@ -8,7 +8,8 @@ use crate::{
     garden::{
         names,
         problems::{CORE, Problems},
-        value::{at, list, name, text},
+        shoot::FINALIZER,
+        value::{at, list, name, namespace, text, texts},
     },
     kube::{
         kind::{Access, Ctx, Strategy},
@@ -73,6 +74,23 @@ impl Bindings {
         }
     }
 
+    /// Nobody takes the finalizer off while a Shoot uses it.
+    fn stays_while_used(&self, new: &Value, old: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
+        let held = |binding: &Value| texts(binding, "metadata.finalizers").contains(&FINALIZER);
+        if self.kind != "CredentialsBinding" || !held(old) || held(new) {
+            return Ok(());
+        }
+        let (place, called) = (namespace(old), name(old));
+        let uses = |shoot: &Value| text(shoot, "spec.credentialsBindingName") == called;
+        if !ctx.view.list(CORE, "shoots", place).iter().any(uses) {
+            return Ok(());
+        }
+        let why = format!(
+            "finalizer must not be removed - credentials binding {place}/{called} is still in use by at least one shoot"
+        );
+        Err(Status::forbidden(self.group, self.plural, called, &why))
+    }
+
     fn may_read(&self, binding: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
         let refuse = |why: String| Err(Status::forbidden(self.group, self.plural, name(binding), &why));
         let reference = at(binding, self.reference);
@@ -116,7 +134,8 @@ impl Strategy for Bindings {
         self.may_read(binding, ctx)
     }
 
-    fn update(&self, new: &mut Value, old: &Value, _: &Ctx<'_>) -> Result<(), Status> {
+    fn update(&self, new: &mut Value, old: &Value, ctx: &Ctx<'_>) -> Result<(), Status> {
+        self.stays_while_used(new, old, ctx)?;
         let mut problems = Problems::default();
         for path in [self.reference, "quotas"] {
             problems.immutable(path, at(new, path), at(old, path));

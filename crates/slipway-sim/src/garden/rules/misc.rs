@@ -201,12 +201,14 @@ pub(super) fn c11(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status
 
 /// The landscape's default domains.
 pub(crate) fn default_domains(view: &dyn crate::kube::kind::View) -> Vec<String> {
-    let secrets = view.list("", "secrets", "garden").into_iter();
-    let secrets = secrets.filter(|secret| label(secret, "gardener.cloud/role") == "default-domain");
+    let secrets = view.consult("", "secrets");
+    let secrets = secrets
+        .iter()
+        .filter(|secret| namespace(secret) == "garden" && label(secret, "gardener.cloud/role") == "default-domain");
     let mut domains: Vec<(i64, String)> = secrets
         .map(|secret| {
-            let priority = annotation(&secret, "dns.gardener.cloud/domain-default-priority").parse().unwrap_or(0);
-            (-priority, annotation(&secret, "dns.gardener.cloud/domain").to_owned())
+            let priority = annotation(secret, "dns.gardener.cloud/domain-default-priority").parse().unwrap_or(0);
+            (-priority, annotation(secret, "dns.gardener.cloud/domain").to_owned())
         })
         .collect();
     domains.sort();

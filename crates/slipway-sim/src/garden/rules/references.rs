@@ -34,8 +34,9 @@ impl Refs {
         let profile = profile(shoot, ctx.view)
             .map_err(|why| Status::internal(format!("could not find referenced cloud profile: {why}")))?;
         let seed_name = text(shoot, "spec.seedName");
-        let seed = if seed_name.is_empty() { Some(Value::Null) } else { ctx.view.get(CORE, "seeds", "", seed_name) };
-        let seed = seed.ok_or_else(|| {
+        let seeds = ctx.view.consult(CORE, "seeds");
+        let seed = if seed_name.is_empty() { Some(&Value::Null) } else { named(&seeds, seed_name) };
+        let seed = seed.cloned().ok_or_else(|| {
             let why = Status::not_found(CORE, "seed", seed_name).message;
             let message = format!(
                 "error retrieving default domains: Internal error occurred: could not get seed {seed_name}: {why}"
@@ -57,9 +58,14 @@ impl Refs {
     }
 }
 
+fn named<'a>(objects: &'a [Value], called: &str) -> Option<&'a Value> {
+    objects.iter().find(|object| text(object, "metadata.name") == called)
+}
+
 /// The project that owns a namespace.
 pub(crate) fn project(namespace: &str, view: &dyn View) -> Option<Value> {
-    view.list(CORE, "projects", "").into_iter().find(|project| text(project, "spec.namespace") == namespace)
+    let projects = view.consult(CORE, "projects");
+    projects.iter().find(|project| text(project, "spec.namespace") == namespace).cloned()
 }
 
 /// The profile a Shoot uses, or why there is none.
@@ -68,7 +74,8 @@ pub(crate) fn profile(shoot: &Value, view: &dyn View) -> Result<Profile, String>
     let missing = |resource| Status::not_found(CORE, resource, called).message;
     match kind {
         "" | "CloudProfile" => {
-            let found = view.get(CORE, "cloudprofiles", "", called).ok_or_else(|| missing("cloudprofile"))?;
+            let profiles = view.consult(CORE, "cloudprofiles");
+            let found = named(&profiles, called).ok_or_else(|| missing("cloudprofile"))?;
             Ok(Profile { root: called.to_owned(), spec: found["spec"].clone() })
         }
         "NamespacedCloudProfile" => {
@@ -292,7 +299,7 @@ pub(super) fn n9(case: &Case<'_>, _: &mut Problems) -> Result<(), Status> {
     if !case.spec_changed() || is_deleting(case.new) {
         return Ok(());
     }
-    let registrations = case.ctx.view.list(CORE, "controllerregistrations", "");
+    let registrations = case.ctx.view.consult(CORE, "controllerregistrations");
     let registered = |kind: &str, of_type: &str| {
         registrations.iter().flat_map(|registration| list(registration, "spec.resources")).any(|resource| {
             text(resource, "kind") == kind

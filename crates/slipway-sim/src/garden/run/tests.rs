@@ -1,5 +1,8 @@
 //! Whole gardens: a Shoot's life as a client sees it, in either way to run.
 
+mod histories;
+mod states;
+
 use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -174,35 +177,6 @@ async fn a_garden_goes_on_from_its_data() {
 }
 
 #[tokio::test]
-async fn histories_keep_the_promises_and_depend_on_the_seed_alone() {
-    let mut histories = Vec::new();
-    for _ in 0..2 {
-        let garden = Garden::start(Options { seed: 42, ..Options::default() }).await.expect("garden");
-        let mut watch = garden.cluster().watch(CORE, "shoots", None).expect("watch");
-        let mut wanted = shoot("shop");
-        crate::garden::value::annotate(&mut wanted, "sim.slipway/fail", "etcd=ERR_RETRYABLE_INFRA_DEPENDENCIES");
-        crate::garden::value::annotate(&mut wanted, "sim.slipway/fail-times", "1");
-        Cluster::create(garden.cluster(), wanted).await.expect("created");
-        let mut history = Vec::new();
-        while !history.last().is_some_and(succeeded) {
-            history.push(watch.next().await.expect("open").expect("in time").object.value());
-        }
-        assert_eq!(judge(&history), []);
-        assert_eq!(name(&history[0]), "shop");
-        let mut states: Vec<String> = history
-            .iter()
-            .map(|one| {
-                format!("{} {}", text(one, "status.lastOperation.type"), text(one, "status.lastOperation.state"))
-            })
-            .collect();
-        states.dedup();
-        histories.push(states);
-    }
-    assert_eq!(histories[0], histories[1]);
-    assert!(histories[0].iter().any(|state| state == "Create Error"), "{:?}", histories[0]);
-}
-
-#[tokio::test]
 async fn authorities_are_rotated_also_after_somebody_found_the_shoot_healthy() {
     let garden = Garden::start(Options::default()).await.expect("garden");
     let cluster = garden.cluster().clone();
@@ -307,56 +281,51 @@ async fn wait_for(mut done: impl AsyncFnMut() -> bool) {
     panic!("never");
 }
 
-/// Every state of every Shoot, but for the ports of their endpoints: those are what this machine has free.
-async fn played(seed: u64) -> Vec<String> {
-    let start = "2026-03-01T06:00:00Z".parse().ok();
-    let options = Options { seed, start, pace: Pace::Manual, ..Options::default() };
-    let garden = Garden::start(options).await.expect("garden");
-    let mut watch = garden.cluster().watch(CORE, "shoots", None).expect("watch");
-    let remote = Remote(garden.client().expect("client"));
-    for (called, fails) in [("one", "etcd=ERR_RETRYABLE_INFRA_DEPENDENCIES"), ("two", "")] {
+#[tokio::test]
+async fn credentials_in_use_stay_until_the_last_shoot_is_gone() {
+    let garden = Garden::start(Options::default()).await.expect("garden");
+    let cluster = garden.cluster().clone();
+    for called in ["one", "two"] {
         let mut wanted = shoot(called);
-        crate::garden::value::annotate(&mut wanted, "sim.slipway/fail", fails);
-        crate::garden::value::annotate(&mut wanted, "sim.slipway/fail-times", "2");
-        remote.create(SHOOTS, wanted).await.expect("created");
-        garden.settled().await;
+        crate::garden::value::annotate(&mut wanted, crate::garden::shoot::CONFIRM_DELETION, "true");
+        Cluster::create(&cluster, wanted).await.expect("created");
     }
-    for _ in 0..60 {
-        garden.step().await;
+    for called in ["one", "two"] {
+        until(&cluster, called, succeeded).await;
     }
-    remote
-        .patch(SHOOTS, "garden-dev", "two", "", json!({"spec": {"hibernation": {"enabled": true}}}))
-        .await
-        .expect("asleep");
-    for _ in 0..20 {
-        garden.step().await;
-    }
-    let mut states: std::collections::BTreeMap<String, Vec<String>> = std::collections::BTreeMap::new();
-    while let Some(Some(Ok(event))) = futures::FutureExt::now_or_never(watch.next()) {
-        let mut one = event.object.value();
-        for address in one["status"]["advertisedAddresses"].as_array_mut().into_iter().flatten() {
-            address["url"] = json!("https://127.0.0.1");
-        }
-        let metadata =
-            ["uid", "creationTimestamp", "managedFields", "generation"].map(|field| one["metadata"][field].clone());
-        states.entry(name(&one).to_owned()).or_default().push(format!("{} {metadata:?}", one["status"]));
-    }
-    states.into_values().flatten().collect()
+    let binding = || cluster.get("security.gardener.cloud", "credentialsbindings", "garden-dev", "aws");
+    let secret = || cluster.get("", "secrets", "garden-dev", "aws-credentials");
+    assert_eq!(binding().expect("binding")["metadata"]["finalizers"], json!(["gardener"]));
+    assert_eq!(secret().expect("secret")["metadata"]["finalizers"], json!(["gardener.cloud/gardener"]));
+    Port::delete(&cluster, port::BINDINGS, "garden-dev", "aws").await.expect("deleted");
+    Port::delete(&cluster, port::SECRETS, "garden-dev", "aws-credentials").await.expect("deleted");
+    Port::delete(&cluster, SHOOTS, "garden-dev", "one").await.expect("deleted");
+    until(&cluster, "one", Value::is_null).await;
+    assert!(binding().is_some_and(|one| has(&one, "metadata.deletionTimestamp")), "it waits for the other Shoot");
+    assert!(secret().is_some());
+    Port::delete(&cluster, SHOOTS, "garden-dev", "two").await.expect("deleted");
+    until(&cluster, "two", Value::is_null).await;
+    wait_for(async || binding().is_none() && secret().is_none()).await;
 }
 
 #[tokio::test]
-async fn the_same_seed_and_the_same_requests_give_the_same_history_to_the_byte() {
-    let (first, second, other) = (played(3).await, played(3).await, played(4).await);
-    assert!(first.len() > 60, "{}", first.len());
-    for (one, two) in first.iter().zip(&second) {
-        assert_eq!(one, two);
-    }
-    assert_eq!(first.len(), second.len());
-    assert_ne!(first, other, "another seed, another history");
-    assert!(
-        first.iter().all(|one| !one.contains("2026-11-") && one.contains("2026-03-01T06:")),
-        "simulated times alone"
-    );
+async fn credentials_left_protected_by_a_process_that_died_are_let_go_by_the_next() {
+    let folder = tempfile::tempdir().expect("folder");
+    let options = || Options { data: Some(folder.path().to_owned()), ..Options::default() };
+    let garden = Garden::start(options()).await.expect("garden");
+    Cluster::create(garden.cluster(), shoot("shop")).await.expect("created");
+    until(garden.cluster(), "shop", succeeded).await;
+    // As if the Shoot had gone and the process had died before it let go.
+    let left = json!({"metadata": {"finalizers": ["gardener"]}});
+    Port::patch(garden.cluster(), port::BINDINGS, "garden-dev", "gcp", "", left).await.expect("patched");
+    drop(garden);
+    let garden = Garden::start(options()).await.expect("garden");
+    let held = |called: &str| {
+        let binding = garden.cluster().get("security.gardener.cloud", "credentialsbindings", "garden-dev", called);
+        has(&binding.expect("binding"), "metadata.finalizers.0")
+    };
+    wait_for(async || !held("gcp")).await;
+    assert!(held("aws"), "a Shoot uses this one");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn both_forms_tell_the_same() {
-        let kinds: Vec<Arc<Kind>> = crate::kube::kinds::builtin().into_iter().map(Arc::new).collect();
+        let kinds: Vec<Arc<Kind>> = crate::kube::kinds::builtin().to_vec();
         let core = aggregated(&kinds, true, "v2");
         let names = |value: &Value, key: &str| -> Vec<String> {
             value.as_array().into_iter().flatten().filter_map(|one| one[key].as_str()).map(ToOwned::to_owned).collect()

@@ -113,6 +113,10 @@ pub trait View: Send + Sync {
     fn get(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Option<Value>;
     /// All objects of a kind, of one namespace or (empty) of all.
     fn list(&self, group: &str, plural: &str, namespace: &str) -> Vec<Value>;
+    /// All objects of a kind that is read much more often than it is written.
+    fn consult(&self, group: &str, plural: &str) -> Arc<Vec<Value>> {
+        Arc::new(self.list(group, plural, ""))
+    }
     /// The served version of a kind.
     fn kind(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Kind>>;
     /// May this user do that?

@@ -96,7 +96,11 @@ impl Port for Clumsy {
     fn shoots(&self) -> impl Stream<Item = Change> + Send + 'static {
         let (cluster, relists) = (self.cluster.clone(), self.relists);
         self.cluster.shoots().flat_map(move |change| {
-            stream::iter([if relists { Change::All(cluster.list(CORE, "shoots", "")) } else { change }])
+            stream::iter([if relists {
+                Change::All(cluster.list(CORE, "shoots", "").iter().map(Glimpse::of).collect())
+            } else {
+                change
+            }])
         })
     }
 }
@@ -137,6 +141,7 @@ impl Play {
             faults: Faults::default(),
             usage,
             endpoints,
+            users: Users::default(),
             rsa: false,
             journal: Journal::default(),
             bell: Arc::default(),

@@ -1,0 +1,301 @@
+//! The stage of a sweep: one world in which the same story is played again and again.
+//!
+//! Starting a world is dear and a life is cheap, so lives follow each other on one stage: what one leaves
+//! behind is found by the next. The garden's time stands still and is moved by a stage hand, fast while a Shoot
+//! is worked on and slowly otherwise, so no kubeconfig is due unless the story says so.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, atomic::AtomicU64},
+    time::Duration,
+};
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use slipway_kube::annotations;
+use slipway_manager::{Manager, Parts, Settings};
+use slipway_model::time::{hours, secs};
+use slipway_sim::{
+    clock,
+    garden::{Garden, Pace},
+};
+use tokio::task::JoinHandle;
+
+use super::{
+    hook::{Blow, Hook, Key, Plan},
+    snapshot, wire,
+};
+use crate::world::{CORE, GardenTime, Paced, Seeded, With, World, files, runtime};
+
+/// The one Runtime of the story.
+pub(crate) const NAME: &str = "shop";
+/// Longer than anything takes.
+const PATIENCE: Duration = secs(60);
+/// How much faster the manager's time is. Not more: its patience with calls shrinks with it, and a busy machine must not look
+/// like a server that does not answer.
+const PACE: f64 = 4.0;
+
+/// A chapter of the story.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Chapter {
+    /// A manager starts, a Runtime is made.
+    Create,
+    /// The worker maximum changes and a pool is added, or both go back.
+    Workers,
+    /// A label changes.
+    Label,
+    /// Somebody wants a new kubeconfig.
+    Forced,
+    /// The kubeconfig is old.
+    Due,
+    /// The manager is replaced; nothing else happens.
+    Restart,
+    /// The Runtime is deleted.
+    Delete,
+}
+
+impl Chapter {
+    /// What can happen between the first and the last.
+    pub(crate) const BETWEEN: [Self; 5] = [Self::Workers, Self::Label, Self::Forced, Self::Restart, Self::Due];
+
+    /// Whether it goes there and back.
+    pub(crate) fn is_edit(self) -> bool {
+        matches!(self, Self::Workers | Self::Label)
+    }
+}
+
+/// The stage.
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    pub(crate) plan: Plan,
+    hand: JoinHandle<()>,
+    incarnation: AtomicU64,
+    switches: Mutex<BTreeSet<Chapter>>,
+    uid: Mutex<Option<String>>,
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.hand.abort();
+    }
+}
+
+fn is_settled(shoot: &Value) -> bool {
+    shoot["status"]["lastOperation"]["state"] == "Succeeded"
+        && shoot["status"]["observedGeneration"] == shoot["metadata"]["generation"]
+        && shoot["metadata"].get("deletionTimestamp").is_none()
+}
+
+/// Moves the garden's time: so far with each tick while a Shoot is worked on, slowly otherwise.
+pub(crate) fn start_hand(garden: &Garden, tick: Duration, step: SignedDuration) -> JoinHandle<()> {
+    let (cluster, time) = (garden.cluster().clone(), garden.clock().clone());
+    tokio::spawn(async move {
+        loop {
+            let quiet = cluster.list(CORE, "shoots", "").iter().all(is_settled);
+            time.advance(if quiet { SignedDuration::from_millis(500) } else { step });
+            clock::sleep(tick).await;
+        }
+    })
+}
+
+/// Without the brake: a thousand deletions are the point here.
+fn settings() -> Settings {
+    Settings { audit_log_mandatory: false, brake_limit: 0, kubeconfig_life: hours(2), ..Settings::default() }
+}
+
+impl Stage {
+    pub(crate) async fn set() -> Self {
+        let world =
+            World::without_manager(With { settings: settings(), pace: Pace::Manual, factor: PACE, calls: None }).await;
+        let hand = start_hand(&world.garden, Duration::from_millis(3), SignedDuration::from_mins(10));
+        let (plan, incarnation) = (Plan::default(), AtomicU64::new(1));
+        Self { world, plan, hand, incarnation, switches: Mutex::default(), uid: Mutex::default() }
+    }
+
+    /// A process starts.
+    pub(crate) fn begin(&self) {
+        let number = self.incarnation.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let world = &self.world;
+        let parts = Parts {
+            settings: settings(),
+            files: files(),
+            kcp: wire::tap("kcp", world.server.client("kcp").expect("a client"), self.plan.clone()),
+            garden: wire::tap("garden", world.garden.client().expect("a client"), self.plan.clone()),
+            clock: Paced::new(PACE),
+            garden_time: Arc::new(GardenTime(world.garden.clock().clone())),
+            random: Arc::new(Seeded(AtomicU64::new(number << 32))),
+            garden_rate: (1_000.0, 1_000),
+            garden_timeout: secs(60),
+            identity: format!("test-{number}"),
+            calls: Some(Arc::new(Hook::new(self.plan.clone()))),
+        };
+        *world.manager.lock().expect("lock") = Some(Manager::start(parts));
+    }
+
+    /// Edits go there and back: whether this one goes there.
+    fn switch(&self, chapter: Chapter) -> bool {
+        let mut on = self.switches.lock().expect("lock");
+        if !on.remove(&chapter) {
+            on.insert(chapter);
+        }
+        on.contains(&chapter)
+    }
+
+    pub(crate) fn is_on(&self, chapter: Chapter) -> bool {
+        self.switches.lock().expect("lock").contains(&chapter)
+    }
+
+    /// Plays a chapter; the world must become one of `wanted`, if any is known. Answers what it became.
+    pub(crate) async fn play(&self, chapter: Chapter, blow: Option<Blow>, wanted: &[Value]) -> Played {
+        let world = &self.world;
+        self.plan.set(blow);
+        let before = world.secret(NAME).map(|secret| secret["data"].clone());
+        let fresh = || world.secret(NAME).is_some_and(|secret| Some(&secret["data"]) != before.as_ref());
+        let problem = match chapter {
+            Chapter::Create => {
+                world.kill();
+                self.switches.lock().expect("lock").clear();
+                self.begin();
+                world.apply(story()).await;
+                self.until(wanted, || self.is_ready()).await
+            }
+            Chapter::Workers => {
+                let on = self.switch(chapter);
+                let (maximum, pools) = if on { (7, json!([pool()])) } else { (4, json!([])) };
+                world
+                    .edit(NAME, |it| {
+                        it["spec"]["shoot"]["provider"]["workers"][0]["maximum"] = json!(maximum);
+                        it["spec"]["shoot"]["provider"]["additionalWorkers"] = pools.clone();
+                    })
+                    .await;
+                let has = || {
+                    let shoot = world.shoot(NAME).unwrap_or_default();
+                    let workers = &shoot["spec"]["provider"]["workers"];
+                    workers[0]["maximum"] == maximum && workers.get(1).is_some() == on
+                };
+                self.until(wanted, || self.is_ready() && has()).await
+            }
+            Chapter::Label => {
+                let account = if self.switch(chapter) { "account-2" } else { "account-1" };
+                world
+                    .edit(NAME, |it| it["metadata"]["labels"]["kyma-project.io/global-account-id"] = json!(account))
+                    .await;
+                let told = |object: Option<Value>| {
+                    object.is_some_and(|it| it["metadata"]["labels"].to_string().contains(account))
+                };
+                let all = || told(world.shoot(NAME)) && told(world.cluster(NAME)) && told(world.secret(NAME));
+                self.until(wanted, || self.is_ready() && all()).await
+            }
+            Chapter::Forced => {
+                let key = annotations::FORCE_KUBECONFIG_ROTATION;
+                world.edit_cluster(NAME, |it| it["metadata"]["annotations"][key] = json!("true")).await;
+                self.until(wanted, || self.is_ready() && fresh()).await
+            }
+            Chapter::Due => {
+                world.garden.clock().advance(SignedDuration::from_mins(80));
+                self.until(wanted, || self.is_ready() && fresh()).await
+            }
+            Chapter::Restart => {
+                world.kill();
+                self.begin();
+                self.until(wanted, || self.is_ready()).await
+            }
+            Chapter::Delete => {
+                let cluster =
+                    world.shoot(NAME).and_then(|shoot| shoot["status"]["technicalID"].as_str().map(str::to_owned));
+                let cluster = cluster.expect("a cluster");
+                world.delete(NAME).await;
+                self.until(wanted, || world.runtime(NAME).is_none() && world.server.cluster(&cluster).is_none()).await
+            }
+        };
+        let problem = problem.or_else(|| self.same_shoot(chapter));
+        let (calls, events, struck) = self.plan.end();
+        Played { calls, events, struck, problem, world: snapshot::of(world) }
+    }
+
+    fn is_ready(&self) -> bool {
+        let cluster = self.world.cluster(NAME).unwrap_or_default();
+        self.world.is_settled(NAME, "Ready")
+            && cluster["status"]["state"] == "Ready"
+            && cluster["metadata"]["annotations"].get(annotations::FORCE_KUBECONFIG_ROTATION).is_none()
+            && self.world.secret(NAME).is_some()
+            && self.world.shoot(NAME).as_ref().is_some_and(is_settled)
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        let manager = self.world.manager.lock().expect("lock");
+        let Some(manager) = manager.as_ref() else { return false };
+        let shared = manager.shared();
+        shared.caches.are_synced() && shared.runtimes.is_idle() && shared.kubeconfigs.is_idle()
+    }
+
+    /// Waits until it is true and the world is as wanted; whoever dies meanwhile is replaced.
+    async fn until(&self, wanted: &[Value], is_true: impl Fn() -> bool) -> Option<String> {
+        let asking = async {
+            loop {
+                if self.plan.take_killed() {
+                    self.world.kill();
+                    self.begin();
+                }
+                if is_true() && self.is_idle() {
+                    let found = snapshot::of(&self.world);
+                    if wanted.is_empty() || wanted.contains(&found) {
+                        return;
+                    }
+                }
+                clock::sleep(Duration::from_millis(6)).await;
+            }
+        };
+        if clock::within(PATIENCE, asking).await.is_some() {
+            return None;
+        }
+        let found = snapshot::of(&self.world);
+        let nearest = wanted.iter().map(|wanted| snapshot::difference(wanted, &found)).min_by_key(Vec::len);
+        let differences = nearest.unwrap_or_default();
+        let status = self.world.runtime(NAME).map(|runtime| runtime["status"].to_string());
+        Some(format!("it never came right; differences {differences:#?}; status {status:?}"))
+    }
+
+    /// One Shoot per life, never another.
+    fn same_shoot(&self, chapter: Chapter) -> Option<String> {
+        let now = self.world.shoot(NAME).and_then(|shoot| Some(shoot["metadata"]["uid"].as_str()?.to_owned()));
+        let mut known = self.uid.lock().expect("lock");
+        if chapter == Chapter::Create {
+            known.clone_from(&now);
+        }
+        if chapter == Chapter::Delete {
+            known.clone_from(&now);
+        }
+        (*known != now).then(|| format!("the Shoot was {known:?} and is {now:?}"))
+    }
+}
+
+/// What came of a chapter.
+pub(crate) struct Played {
+    pub(crate) calls: BTreeMap<Key, usize>,
+    pub(crate) events: BTreeMap<Key, usize>,
+    pub(crate) struck: bool,
+    pub(crate) problem: Option<String>,
+    pub(crate) world: Value,
+}
+
+pub(crate) fn pool() -> Value {
+    let mut pool = runtime(NAME)["spec"]["shoot"]["provider"]["workers"][0].clone();
+    (pool["name"], pool["minimum"], pool["maximum"]) = (json!("more"), json!(1), json!(2));
+    (pool["zones"], pool["maxSurge"]) = (json!(["eu-central-1a"]), json!(1));
+    pool
+}
+
+pub(crate) fn story() -> Value {
+    let mut runtime = runtime(NAME);
+    let provider = &mut runtime["spec"]["shoot"]["provider"];
+    provider["additionalWorkers"] = json!([]);
+    let worker = &mut provider["workers"][0];
+    (worker["minimum"], worker["maximum"]) = (json!(1), json!(4));
+    (worker["zones"], worker["maxSurge"]) = (json!(["eu-central-1a"]), json!(1));
+    if let Some(shoot) = runtime["spec"]["shoot"].as_object_mut() {
+        shoot.remove("controlPlane");
+    }
+    runtime["metadata"]["labels"]["kyma-project.io/global-account-id"] = json!("account-1");
+    runtime
+}
