@@ -5,6 +5,7 @@
 
 mod checks;
 mod cluster;
+mod document;
 pub mod kyma;
 mod labels;
 mod merge;
@@ -13,11 +14,13 @@ pub mod provider;
 mod provision;
 pub mod spec;
 mod text;
+mod tokens;
 mod upgrade;
 mod version;
 mod violations;
 pub mod wire;
 
+pub use document::{UnknownType, check_types};
 pub use kyma::{KymaSecrets, KymaSpec};
 pub use labels::{Labels, Unrewritable, rewrite};
 pub use provider::{Provider, ProviderConfig};

@@ -158,11 +158,11 @@ async fn store(
     match api.accept(&acceptance).await.map_err(|error| ApiError::from(error).about(id))? {
         Accepted::New(operation) => Ok(Stored::New(operation, kind, director_id)),
         Accepted::NameTaken(there) => Ok(Stored::Raced(Box::new(there), Box::new(cluster))),
-        Accepted::IdTaken(_) => {
+        // One that is busy is there, too; what it is busy with is told to its tenant only, by its status.
+        Accepted::IdTaken(_) | Accepted::Busy(_) => {
             let message = format!("runtime {id} is there already; choose another id, or leave it out");
             Err(ApiError::field("id", "V14", message).about(id))
         }
-        Accepted::Busy(other) => Err(ApiError::busy(&other).about(id)),
         Accepted::Gone(_) => {
             Err(ApiError::field("id", "V14", format!("runtime {id} has been deprovisioned; choose another id"))
                 .about(id))

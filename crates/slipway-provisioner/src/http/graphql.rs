@@ -157,6 +157,11 @@ enum Unexecuted {
 async fn respond(listener: Listener, request: Request, document: Document, way: Way) -> Response {
     let Document { query, mut variables, operation_name } = document;
     let tokens_max = listener.api.settings.limits.tokens;
+    let knows = |name: &str| listener.schema.schema.concrete_type_by_name(name).is_some();
+    if let Err(unknown) = input::check_types(&query, tokens_max, knows) {
+        let error = ApiError::field(&unknown.variable, "schema", unknown.to_string());
+        return refusal(StatusCode::BAD_REQUEST, &error);
+    }
     let query = match input::rewrite(&query, &mut variables, tokens_max) {
         Ok(rewritten) => rewritten.into_owned(),
         Err(problem) => {

@@ -5,7 +5,6 @@
 //! replaced by its own JSON text ([`rewrite`]), and the scalar reads texts. A client sees objects only.
 
 mod rewrite;
-mod tokens;
 
 use std::fmt;
 

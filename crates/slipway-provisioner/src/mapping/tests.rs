@@ -200,11 +200,14 @@ fn a_field_without_effect_is_said_to_have_none() {
 fn fields_of(sdl: &str, input: &str) -> Vec<String> {
     let begin = sdl.find(&format!("input {input} {{")).unwrap_or_else(|| panic!("the schema has no {input}"));
     let block = sdl[begin..].split("\n}").next().expect("a block");
+    // A description stands before its field, on the same line.
     let field = |line: &str| {
-        let (name, _) = line.trim().split_once(": ")?;
+        let (text, _) = line.split_once(" @deprecated").unwrap_or((line, ""));
+        let (names, _) = text.rsplit_once(": ")?;
+        let name = names.rsplit([' ', '"']).next()?;
         name.bytes().all(|byte| byte.is_ascii_alphanumeric()).then(|| name.to_owned())
     };
-    block.lines().skip(1).filter(|line| !line.trim().starts_with('"')).filter_map(field).collect()
+    block.lines().skip(1).filter_map(field).collect()
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! Replaces an object in the place of labels by its JSON text.
+//! Replaces an object in the place of labels by its JSON text, and a whole number that no field can take by
+//! a word that the library refuses with the field's name: it stops at such a number and does not say where.
 //!
-//! Three places: the field `labels` in a document, the default of a variable of type `Labels`, and
+//! Labels have three places: the field `labels` in a document, the default of a variable of type `Labels`, and
 //! the values of variables. A name followed by a colon and a brace is only ever a value in GraphQL,
 //! so nothing else can be taken for one.
 
@@ -8,7 +9,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::tokens::{Kind, Token, tokens};
+use super::super::tokens::{Kind, Token, tokens};
 
 /// The field and the scalar.
 const FIELD: &str = "labels";
@@ -28,8 +29,7 @@ pub fn rewrite<'a>(
     variables: &mut Option<Value>,
     tokens_max: usize,
 ) -> Result<Cow<'a, str>, Unrewritable> {
-    let mentions_labels = query.contains(FIELD) || query.contains(SCALAR);
-    let tokens = if mentions_labels { tokens(query, tokens_max + 1) } else { Vec::new() };
+    let tokens = tokens(query, tokens_max + 1);
     if let Some(Value::Object(values)) = variables {
         rewrite_variables(values, &tokens);
     }
@@ -47,7 +47,15 @@ pub fn rewrite<'a>(
                 }
                 None => at = begin + 1,
             },
-            None => at += 1,
+            None => {
+                if is_too_large(&tokens[at]) {
+                    out.push_str(&query[copied..tokens[at].start]);
+                    out.push('_');
+                    out.push_str(tokens[at].text.trim_start_matches('-'));
+                    copied = tokens[at].end();
+                }
+                at += 1;
+            }
         }
     }
     if copied == 0 {
@@ -55,6 +63,13 @@ pub fn rewrite<'a>(
     }
     out.push_str(&query[copied..]);
     Ok(Cow::Owned(out))
+}
+
+/// Whether this is a whole number outside of what GraphQL calls an `Int`.
+fn is_too_large(token: &Token<'_>) -> bool {
+    let digits = token.text.strip_prefix('-').unwrap_or(token.text);
+    let is_number = token.kind == Kind::Word && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && token.text.parse::<i32>().is_err()
 }
 
 /// Where an object of labels begins, if the token here announces one.
@@ -179,6 +194,14 @@ mod tests {
         }
         let deep = format!("{{a(labels: {}{})}}", "{a:".repeat(100), "}".repeat(100));
         assert_eq!(document(&deep), deep);
+    }
+
+    #[test]
+    fn a_whole_number_that_is_too_large_is_a_word_that_no_field_takes() {
+        assert_eq!(
+            document("{a(x: 2147483647, y: 2147483648, z: [-99999999999], t: \"99999999999\")}"),
+            "{a(x: 2147483647, y: _2147483648, z: [_99999999999], t: \"99999999999\")}"
+        );
     }
 
     #[test]

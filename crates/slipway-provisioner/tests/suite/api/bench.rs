@@ -116,7 +116,10 @@ impl Bench {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let kube = Server::start(kube::Settings::default()).await.expect("a Kubernetes API");
-        kube.add_cluster(CONTROL_PLANE).await.expect("a cluster");
+        let control_plane = kube.add_cluster(CONTROL_PLANE).await.expect("a cluster");
+        for definition in slipway_kube::crds::all() {
+            control_plane.create(serde_json::to_value(definition).expect("JSON")).await.expect("served");
+        }
         let key = LocalIssuer::new_key().expect("a key");
         let issuer = LocalIssuer::with_key("tests", &key).expect("an issuer");
         let news = broadcast::Sender::new(64);

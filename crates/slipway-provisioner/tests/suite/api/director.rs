@@ -90,7 +90,9 @@ async fn an_answer_of_the_director_that_is_lost_makes_no_second_registration() {
     let bench = Bench::with_director().await;
     let director = bench.director.as_ref().expect("a Director");
     // The token first, so that the lost answer is that of the registration.
-    bench.provisioned(&cluster("gcp", "warm", &[])).await;
+    let mut warm = cluster("gcp", "warm", &[]);
+    warm["runtimeInput"]["name"] = json!("warm");
+    bench.provisioned(&warm).await;
     director.dial().next(Fault::DropAfterEffect);
     let (id, _) = bench.provisioned(&cluster("gcp", "shop", &[])).await;
     let registered: Vec<String> = director.runtimes().into_iter().map(|runtime| runtime.id).collect();

@@ -3,7 +3,6 @@
 use k8s_openapi::{
     ByteString,
     api::core::v1::{Namespace, Secret},
-    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
     Api,
@@ -37,10 +36,6 @@ pub(crate) struct Seen {
 /// Writes a Runtime, its status and its kubeconfig, as the steps and the manager would.
 pub(crate) async fn show(bench: &Bench, runtime: &str, seen: Seen) {
     let client = bench.kube_client();
-    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
-    for definition in slipway_kube::crds::all() {
-        definitions.create(&PostParams::default(), &definition).await.expect("a definition");
-    }
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let namespace: Namespace =
         serde_json::from_value(json!({"metadata": {"name": "kcp-system"}})).expect("a namespace");
@@ -54,17 +49,7 @@ pub(crate) async fn show(bench: &Bench, runtime: &str, seen: Seen) {
     let mut object = mapping::runtime(&owner, &spec, &ClusterSecrets::default());
     object.spec.security.networking.filter.egress.enabled = seen.egress_filter;
     let runtimes: Api<Runtime> = Api::namespaced(client.clone(), "kcp-system");
-    let created = async || runtimes.create(&PostParams::default(), &object).await;
-    let mut answer = created().await;
-    for _ in 0..200 {
-        // A new kind is served as soon as it is established.
-        if !matches!(&answer, Err(kube::Error::Api(status)) if status.code == 404) {
-            break;
-        }
-        tokio::task::yield_now().await;
-        answer = created().await;
-    }
-    answer.expect("a Runtime");
+    runtimes.create(&PostParams::default(), &object).await.expect("a Runtime");
     if !seen.facts.is_null() {
         let mut status = json!({"state": "Ready"});
         for (key, value) in seen.facts.as_object().expect("facts") {

@@ -105,7 +105,8 @@ impl Types {
                 in_text ^= line.len() == 3 || !line.ends_with("\"\"\"");
                 continue;
             }
-            if in_text || line.starts_with('"') || line.is_empty() {
+            let line = if in_text { "" } else { undescribed(line) };
+            if line.is_empty() {
                 continue;
             }
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -225,6 +226,14 @@ fn wrong(dice: &mut Dice) -> Value {
         5 => json!({}),
         _ => json!({"a": {"a": {"a": [[[{}]]]}}}),
     }
+}
+
+/// The line without the description that stands before its field.
+fn undescribed(line: &str) -> &str {
+    let Some(text) = line.strip_prefix('"') else { return line };
+    let is_end = |(at, _): &(usize, &str)| !text[..*at].ends_with('\\');
+    let (end, _) = text.match_indices('"').find(is_end).expect("a description ends");
+    text[end + 1..].trim()
 }
 
 /// A type of the schema's text, as a tree.
