@@ -199,11 +199,15 @@ struct Page {
     data: Vec<Identified>,
 }
 
+/// Is told of every call: its name, and `succeeded`, `refused` or `temporary`.
+pub type Observer = Arc<dyn Fn(&'static str, &'static str) + Send + Sync>;
+
 /// The client.
 pub struct Client {
     transport: Arc<dyn Transport>,
     base: BaseUrl,
     tokens: Tokens,
+    observer: Option<Observer>,
 }
 
 impl Client {
@@ -213,7 +217,13 @@ impl Client {
     /// A client of the Director whose GraphQL is at this address.
     pub fn new(transport: Arc<dyn Transport>, base: BaseUrl, credentials: Credentials, clock: Arc<dyn Clock>) -> Self {
         let tokens = Tokens::new(transport.clone(), Self::SYSTEM, credentials, clock);
-        Self { transport, base, tokens }
+        Self { transport, base, tokens, observer: None }
+    }
+
+    /// The same client, with somebody who counts.
+    #[must_use]
+    pub fn observed(self, observer: Observer) -> Self {
+        Self { observer: Some(observer), ..self }
     }
 
     /// Registers a runtime; answers its id. Not to be repeated blindly: after an unknown effect look with
@@ -278,6 +288,25 @@ impl Client {
     }
 
     async fn call<T: DeserializeOwned>(
+        &self,
+        tenant: &str,
+        query: &'static str,
+        variables: Value,
+        what: &'static str,
+    ) -> Result<T, Error> {
+        let answer = self.ask(tenant, query, variables, what).await;
+        if let Some(observer) = &self.observer {
+            let result = match &answer {
+                Ok(_) => "succeeded",
+                Err(error) if error.is_temporary() => "temporary",
+                Err(_) => "refused",
+            };
+            observer(queries::name(query), result);
+        }
+        answer
+    }
+
+    async fn ask<T: DeserializeOwned>(
         &self,
         tenant: &str,
         query: &'static str,

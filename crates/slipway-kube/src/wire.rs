@@ -235,7 +235,11 @@ struct Details {
     name: String,
 }
 
-/// The table: what each status means. A 404 that names no object is about the kind. 401 and 403 may pass:
+/// What the server says, in plain text, at a path it does not serve.
+const NO_PATH: &[u8] = b"404 page not found";
+
+/// The table: what each status means. A 404 that names no object is about the kind; one that is not the
+/// server's own is of somebody in between, and tells nothing. 401 and 403 may pass:
 /// credentials are rotated, and rights arrive after the objects they are for.
 fn classify(answer: &Response<Bytes>) -> Result<Value, Error> {
     let status = answer.status();
@@ -257,7 +261,8 @@ fn classify(answer: &Response<Bytes>) -> Result<Value, Error> {
     };
     Err(match status {
         StatusCode::NOT_FOUND if is_status && !said.details.name.is_empty() => Error::NotFound,
-        StatusCode::NOT_FOUND => Error::NoKind,
+        StatusCode::NOT_FOUND if is_status || answer.body().trim_ascii() == NO_PATH => Error::NoKind,
+        StatusCode::NOT_FOUND => Error::Garbled,
         StatusCode::CONFLICT => Error::Conflict(said.message.clone()),
         StatusCode::UNAUTHORIZED
         | StatusCode::FORBIDDEN

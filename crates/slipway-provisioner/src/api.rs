@@ -11,7 +11,7 @@ use slipway_model::{
 };
 
 use crate::{
-    Catalogue, OperationKind, Settings,
+    Catalogue, Metrics, OperationKind, Settings,
     auth::Gate,
     clusters::Clusters,
     errors::{ApiError, Class, reason},
@@ -41,6 +41,8 @@ pub struct Api {
     pub settings: Settings,
     /// What the clouds offer.
     pub catalogue: Catalogue,
+    /// Figures.
+    pub metrics: Arc<Metrics>,
 }
 
 /// What an operation begins with: the first fields of the data its steps work on, which keep them.

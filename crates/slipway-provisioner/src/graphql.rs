@@ -60,9 +60,12 @@ impl Query {
         id: String,
         #[graphql(context)] request: &Request,
     ) -> Result<Option<RuntimeStatus>, ApiError> {
-        let tenant = request.reads()?;
-        let granted = request.runtime(&id, &tenant).await?;
-        status::assemble(request, &granted.record).await.map(Some)
+        let resolve = async {
+            let tenant = request.reads()?;
+            let granted = request.runtime(&id, &tenant).await?;
+            status::assemble(request, &granted.record).await.map(Some)
+        };
+        request.counted("runtimeStatus", resolve).await
     }
 
     /// An operation, by its own id.
@@ -70,9 +73,12 @@ impl Query {
         id: String,
         #[graphql(context)] request: &Request,
     ) -> Result<Option<OperationStatus>, ApiError> {
-        let tenant = request.reads()?;
-        let (operation, kind) = request.operation(&id, &tenant).await?;
-        Ok(Some(OperationStatus::new(operation, kind)))
+        let resolve = async {
+            let tenant = request.reads()?;
+            let (operation, kind) = request.operation(&id, &tenant).await?;
+            Ok(Some(OperationStatus::new(operation, kind)))
+        };
+        request.counted("runtimeOperationStatus", resolve).await
     }
 
     /// The operations of a runtime, newest first.
@@ -82,7 +88,7 @@ impl Query {
         after: Option<String>,
         #[graphql(context)] request: &Request,
     ) -> Result<OperationPage, ApiError> {
-        runtime_operations::resolve(request, id, first, after).await
+        request.counted("runtimeOperations", runtime_operations::resolve(request, id, first, after)).await
     }
 }
 
@@ -100,7 +106,7 @@ impl Mutation {
         id: Option<String>,
         #[graphql(context)] request: &Request,
     ) -> Result<Option<OperationStatus>, ApiError> {
-        provision_runtime::resolve(request, config, id).await.map(Some)
+        request.counted("provisionRuntime", provision_runtime::resolve(request, config, id)).await.map(Some)
     }
 
     /// Upgrades Kyma, Kubernetes, or both.
@@ -109,7 +115,7 @@ impl Mutation {
         config: UpgradeRuntimeInput,
         #[graphql(context)] request: &Request,
     ) -> Result<Option<OperationStatus>, ApiError> {
-        upgrade_runtime::resolve(request, id, config).await.map(Some)
+        request.counted("upgradeRuntime", upgrade_runtime::resolve(request, id, config)).await.map(Some)
     }
 
     /// Changes the cluster. What is left out stays as it is.
@@ -118,17 +124,17 @@ impl Mutation {
         config: UpgradeShootInput,
         #[graphql(context)] request: &Request,
     ) -> Result<Option<OperationStatus>, ApiError> {
-        upgrade_shoot::resolve(request, id, config).await.map(Some)
+        request.counted("upgradeShoot", upgrade_shoot::resolve(request, id, config)).await.map(Some)
     }
 
     /// Removes the runtime; answers the operation's id.
     async fn deprovision_runtime(id: String, #[graphql(context)] request: &Request) -> Result<String, ApiError> {
-        deprovision_runtime::resolve(request, id).await
+        request.counted("deprovisionRuntime", deprovision_runtime::resolve(request, id)).await
     }
 
     /// Makes the agent connect anew; answers the operation's id.
     async fn reconnect_runtime_agent(id: String, #[graphql(context)] request: &Request) -> Result<String, ApiError> {
-        reconnect_runtime_agent::resolve(request, id).await
+        request.counted("reconnectRuntimeAgent", reconnect_runtime_agent::resolve(request, id)).await
     }
 
     /// Puts the cluster to sleep.
@@ -136,7 +142,7 @@ impl Mutation {
         id: String,
         #[graphql(context)] request: &Request,
     ) -> Result<Option<OperationStatus>, ApiError> {
-        hibernate_runtime::hibernate(request, id).await.map(Some)
+        request.counted("hibernateRuntime", hibernate_runtime::hibernate(request, id)).await.map(Some)
     }
 
     /// Wakes the cluster up.
@@ -144,7 +150,7 @@ impl Mutation {
         id: String,
         #[graphql(context)] request: &Request,
     ) -> Result<Option<OperationStatus>, ApiError> {
-        hibernate_runtime::wake_up(request, id).await.map(Some)
+        request.counted("wakeUpRuntime", hibernate_runtime::wake_up(request, id)).await.map(Some)
     }
 
     /// Says that the cluster was restored from before the last upgrade of Kyma. The cluster is not touched.
@@ -152,7 +158,7 @@ impl Mutation {
         id: String,
         #[graphql(context)] request: &Request,
     ) -> Result<Option<RuntimeStatus>, ApiError> {
-        roll_back_upgrade_operation::resolve(request, id).await.map(Some)
+        request.counted("rollBackUpgradeOperation", roll_back_upgrade_operation::resolve(request, id)).await.map(Some)
     }
 
     /// Forgets a runtime without touching its infrastructure.
@@ -160,6 +166,6 @@ impl Mutation {
         id: String,
         #[graphql(context)] request: &Request,
     ) -> Result<CleanUpRuntimeDataResult, ApiError> {
-        cleanup_runtime_data::resolve(request, id).await
+        request.counted("cleanupRuntimeData", cleanup_runtime_data::resolve(request, id)).await
     }
 }

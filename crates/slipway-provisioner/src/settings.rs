@@ -24,6 +24,8 @@ pub struct Settings {
     pub scopes: BTreeMap<String, Vec<String>>,
     /// For how long a repeated provisioning is answered with the first one, in seconds.
     pub idempotency_window_seconds: u64,
+    /// For how long a removed runtime is remembered, in days.
+    pub retention_days: u64,
     /// Whether clients may ask for the schema.
     pub introspection: bool,
     /// What is taken for a missing value.
@@ -47,6 +49,7 @@ impl Default for Settings {
             trusted_callers: Vec::new(),
             scopes: BTreeMap::new(),
             idempotency_window_seconds: hours(24).as_secs(),
+            retention_days: 90,
             introspection: true,
             defaults: Defaults::default(),
             limits: Limits::default(),
@@ -61,6 +64,11 @@ impl Settings {
     /// For how long a repeated provisioning is answered with the first one.
     pub fn idempotency_window(&self) -> Duration {
         Duration::from_secs(self.idempotency_window_seconds)
+    }
+
+    /// For how long a removed runtime is remembered.
+    pub fn retention(&self) -> Duration {
+        Duration::from_secs(self.retention_days.saturating_mul(86_400))
     }
 }
 

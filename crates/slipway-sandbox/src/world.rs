@@ -196,6 +196,11 @@ impl World {
         self.provisioning.role.address()
     }
 
+    /// Where the provisioner's figures are.
+    pub fn provisioner_metrics(&self) -> Option<SocketAddr> {
+        self.provisioning.role.metrics_address()
+    }
+
     /// The file with a token for the provisioner.
     pub fn provisioner_token_file(&self) -> &Path {
         &self.provisioning.token_file

@@ -3,6 +3,7 @@
 //! It stands on the same database as the broker with an engine of its own; each engine takes only the
 //! processes it knows. Outgoing calls of steps are recorded, whichever way they go.
 
+mod figures;
 mod file;
 
 use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
@@ -15,17 +16,18 @@ use slipway_kube::{
 };
 use slipway_model::ports::{Clock, Runtimes, Storage, Transport, TransportError};
 use slipway_provisioner::{
-    Api, Catalogue, Installer, Provisioner, Systems,
+    Api, Catalogue, Installer, Metrics, Provisioner, Systems,
     auth::{Gate, Issuer},
     clusters::Clusters,
     http,
-    jobs::{agents::Agents, intents::Intents},
+    jobs::{agents::Agents, intents::Intents, tombstones::Tombstones},
     reach, registry,
     watch::Watch,
 };
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use self::figures::Figures;
 pub use self::file::{DirectorFile, File, FileError, InstallerFile, IssuerFile};
 pub use slipway_provisioner::auth::{LocalIssuer, Scope};
 
@@ -83,6 +85,7 @@ pub struct Given {
 pub struct ProvisionerRole {
     engine: Arc<Engine<Provisioner>>,
     address: SocketAddr,
+    metrics_address: Option<SocketAddr>,
     stopping: CancellationToken,
     clock: Arc<dyn Clock>,
     grace: Duration,
@@ -98,8 +101,11 @@ impl ProvisionerRole {
         let random = Arc::new(SystemRandom::default());
         let wire: Arc<dyn Transport> = Arc::new(RecordingTransport::new(HttpTransport::new()?, clock.clone()));
         issuers.extend(file.issuers(&wire, &clock)?);
+        let metrics = Arc::new(Metrics::default());
         let director = file.director()?.map(|(address, credentials)| {
-            Arc::new(director::Client::new(wire.clone(), address, credentials, clock.clone()))
+            let metrics = metrics.clone();
+            let client = director::Client::new(wire.clone(), address, credentials, clock.clone());
+            Arc::new(client.observed(Arc::new(move |call, result| metrics.asked_director(call, result))))
         });
         let (installer, with_kyma) = match file.installer()? {
             InstallerFile::Reconciler(url) => {
@@ -121,10 +127,12 @@ impl ProvisionerRole {
             cleanup_prefix: file.cleanup_prefix.clone(),
             deadlines: file.deadlines,
         });
-        let listener = TcpListener::bind(file.listen)
-            .await
-            .map_err(|problem| RoleError::Listen { address: file.listen, problem })?;
-        let address = listener.local_addr().unwrap_or(file.listen);
+        let (listener, address) = listen(file.listen).await?;
+        let figures = match file.metrics {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
+        let metrics_address = figures.as_ref().map(|(_, address)| *address);
         let grace = config.grace;
         let engine = Arc::new(Engine::start(Parts {
             store: storage.clone(),
@@ -134,6 +142,7 @@ impl ProvisionerRole {
             random: random.clone(),
             config,
         }));
+        let retention = file.settings.retention();
         let stale_after = Duration::from_secs(file.settings.agent.stale_after_seconds);
         let api = Arc::new(Api {
             store: storage,
@@ -146,6 +155,7 @@ impl ProvisionerRole {
             gate: Gate::new(issuers, clock.clone()),
             settings: file.settings,
             catalogue: Catalogue::built_in(),
+            metrics: metrics.clone(),
         });
 
         let stopping = CancellationToken::new();
@@ -157,23 +167,43 @@ impl ProvisionerRole {
                 tracing::error!(%error, "the provisioner's listener broke");
             }
         });
+        if let Some((listener, _)) = figures {
+            let page = Figures { metrics: metrics.clone(), runtimes: runtimes.clone(), clock: clock.clone() };
+            let (router, stop) = (page.router(), stopping.clone());
+            serving.spawn(async move {
+                let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
+                if let Err(error) = served {
+                    tracing::error!(%error, "the listener of the provisioner's figures broke");
+                }
+            });
+        }
+        let (news, counting, by) = (engine.events(), metrics.clone(), clock.clone());
+        rounds.spawn(async move { counting.count(news, &*by).await });
         let watch = Watch { engine: engine.clone(), clock: clock.clone() };
         rounds.spawn(async move { watch.run(control_plane, &namespace, with_kyma).await });
         if systems.has_agent {
-            let agents = Agents { systems, clock: clock.clone(), random: random.clone(), stale_after };
+            let agents = Agents { systems, clock: clock.clone(), random: random.clone(), stale_after, metrics };
             rounds.spawn(async move { agents.run().await });
         }
         if let Some(director) = director {
-            let intents = Intents { director, runtimes, clock: clock.clone(), random };
+            let intents =
+                Intents { director, runtimes: runtimes.clone(), clock: clock.clone(), random: random.clone() };
             rounds.spawn(async move { intents.run().await });
         }
+        let tombstones = Tombstones { runtimes, clock: clock.clone(), random, retention };
+        rounds.spawn(async move { tombstones.run().await });
         tracing::info!(%address, "the provisioner listens");
-        Ok(Self { engine, address, stopping, clock, grace, serving, rounds })
+        Ok(Self { engine, address, metrics_address, stopping, clock, grace, serving, rounds })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where its figures are, under `/metrics`.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
     }
 
     /// Stops in good order: accepts nothing new, lets requests and running steps end within the grace, and
@@ -194,6 +224,12 @@ impl ProvisionerRole {
             Err(engine) => drop(engine),
         }
     }
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), RoleError> {
+    let listener = TcpListener::bind(address).await.map_err(|problem| RoleError::Listen { address, problem })?;
+    let address = listener.local_addr().unwrap_or(address);
+    Ok((listener, address))
 }
 
 /// Credentials of the Director, as its client takes them.

@@ -14,3 +14,29 @@ pub(super) const UNREGISTER: &str = "mutation($id: ID!){ result: unregisterRunti
 
 pub(super) const ONE_TIME_TOKEN: &str =
     "mutation($id: ID!){ result: requestOneTimeTokenForRuntime(id:$id){ token connectorURL } }";
+
+/// The field that a query asks for; every one calls it `result`.
+pub(super) fn name(query: &'static str) -> &'static str {
+    let asked = query.split_once("result: ").map_or(query, |(_, asked)| asked);
+    asked.split_once('(').map_or(asked, |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_query_has_a_name_to_be_counted_by() {
+        let all = [REGISTER, GET, FIND, UPDATE, UNREGISTER, ONE_TIME_TOKEN];
+        let names = all.map(name);
+        let expected = [
+            "registerRuntime",
+            "runtime",
+            "runtimes",
+            "updateRuntime",
+            "unregisterRuntime",
+            "requestOneTimeTokenForRuntime",
+        ];
+        assert_eq!(names, expected);
+    }
+}

@@ -40,6 +40,7 @@ async fn an_object_is_an_object() {
 async fn a_missing_object_and_a_missing_kind_are_told_apart() {
     assert_eq!(after(404, NAMED).await, Err(Error::NotFound));
     assert_eq!(after(404, "404 page not found\n").await, Err(Error::NoKind));
+    assert_eq!(after(404, "<html>no backend</html>").await, Err(Error::Garbled), "of a proxy, not of the server");
 }
 
 #[tokio::test]

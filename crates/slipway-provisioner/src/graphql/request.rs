@@ -93,6 +93,19 @@ impl Request {
         Self { is_over_socket: true, ..Self::new(api, caller, names) }
     }
 
+    /// What every root field goes through: it is counted by its name, its code and its time.
+    pub(crate) async fn counted<T>(
+        &self,
+        field: &'static str,
+        resolve: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        let begun = self.api.clock.monotonic();
+        let answer = resolve.await;
+        let code = answer.as_ref().map_or_else(|error| error.class.code(), |_| 200);
+        self.api.metrics.answered(field, code, self.api.clock.monotonic().saturating_sub(begun));
+        answer
+    }
+
     /// Every query begins here: the caller may read, the document does not ask for too much, and a
     /// tenant is named. Answers the tenant.
     pub(crate) fn reads(&self) -> Result<Tenant, ApiError> {
@@ -205,7 +218,12 @@ impl Request {
             operation,
         };
         match self.api.accept(&request).await.map_err(|error| ApiError::from(error).about(id))? {
-            Accepted::New(operation) => Ok(operation),
+            Accepted::New(operation) => {
+                if granted.moved.is_some() {
+                    self.api.metrics.reassigned();
+                }
+                Ok(operation)
+            }
             Accepted::Busy(other) => Err(ApiError::busy(&other).about(id)),
             Accepted::Gone(_) => Err(gone(id)),
             Accepted::NameTaken(_) | Accepted::IdTaken(_) => {
@@ -220,7 +238,10 @@ impl Request {
         let Some(moved) = &granted.moved else { return Ok(()) };
         let audit = self.audit(action, vec!["tenant".to_owned()]);
         match self.api.runtimes.reassign(granted.record.id, moved, &audit, self.api.now()).await? {
-            Reassigned::Done => Ok(()),
+            Reassigned::Done => {
+                self.api.metrics.reassigned();
+                Ok(())
+            }
             Reassigned::Conflict => {
                 let message = "the runtime's tenant was changed by somebody else at the same time";
                 Err(ApiError::bad(reason::TENANT_MISMATCH, message).about(granted.record.id))

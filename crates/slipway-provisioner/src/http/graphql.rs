@@ -29,6 +29,9 @@ const REQUEST_MAX: Duration = secs(60);
 /// How long a body may take to arrive.
 const READ_MAX: Duration = secs(30);
 
+/// What a document that is not executed is counted as.
+const NO_FIELD: &str = "document";
+
 /// A body may be so many times too long and is still read to its end.
 const DROPPED_MAX: usize = 32;
 
@@ -173,7 +176,8 @@ async fn respond(listener: Listener, request: Request, document: Document, way: 
         Ok(variables) => variables,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, &error),
     };
-    let clock = listener.api.clock.clone();
+    let (clock, metrics) = (listener.api.clock.clone(), listener.api.metrics.clone());
+    let begun = clock.monotonic();
     // A task of its own: a client that hangs up must not stop a mutation half-way, and a defect in one
     // request must not take the connection with it.
     let schema = Arc::clone(&listener.schema);
@@ -191,7 +195,12 @@ async fn respond(listener: Listener, request: Request, document: Document, way: 
     tokio::select! {
         biased;
         executed = work => match executed {
-            Ok(executed) => answered(executed),
+            Ok(executed) => {
+                if executed.is_err() {
+                    metrics.answered(NO_FIELD, 400, clock.monotonic().saturating_sub(begun));
+                }
+                answered(executed)
+            }
             Err(broken) => {
                 tracing::error!(%broken, "a request met a defect");
                 answer(StatusCode::OK, &json!({ "data": null, "errors": [error_body(&ApiError::internal())] }))

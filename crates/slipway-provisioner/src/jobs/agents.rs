@@ -5,7 +5,10 @@
 //! is stale; then its agent counts as disconnected, and the reason and the time of the last contact are
 //! said. A round visits a bounded number of clusters at once.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use futures::{StreamExt as _, stream};
@@ -22,7 +25,7 @@ use slipway_model::{
     time::{mins, secs, spell},
 };
 
-use crate::{agent, domain::Systems};
+use crate::{Metrics, agent, domain::Systems};
 
 /// How often each agent is looked at.
 const EVERY: Duration = secs(60);
@@ -46,6 +49,8 @@ pub struct Agents {
     pub random: Arc<dyn Random>,
     /// Without contact for so long, an agent counts as disconnected.
     pub stale_after: Duration,
+    /// Figures.
+    pub metrics: Arc<Metrics>,
 }
 
 impl Agents {
@@ -60,6 +65,7 @@ impl Agents {
     /// One round over all live runtimes; answers how many were looked at.
     pub async fn round(&self) -> usize {
         let (mut after, mut count) = (None, 0);
+        let mut seen: Vec<(AgentConnection, usize)> = AgentConnection::ALL.iter().map(|state| (*state, 0)).collect();
         loop {
             let page = match self.systems.runtimes.live_runtimes(after, PAGE).await {
                 Ok(page) => page,
@@ -68,25 +74,39 @@ impl Agents {
                     return count;
                 }
             };
-            let Some(last) = page.last() else { return count };
+            let Some(last) = page.last() else { break };
             after = Some(last.id);
             count += page.len();
-            stream::iter(&page).for_each_concurrent(AT_ONCE, |record| self.visit(record)).await;
+            let states = Mutex::new(Vec::new());
+            let visit = async |record| {
+                let state = self.visit(record).await;
+                states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+            };
+            stream::iter(&page).for_each_concurrent(AT_ONCE, visit).await;
+            let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
+            for (state, count) in &mut seen {
+                *count += states.iter().filter(|other| *other == state).count();
+            }
         }
+        self.metrics.saw_agents(&seen);
+        count
     }
 
-    /// Looks at one agent and stores what is seen.
-    pub async fn visit(&self, record: &RuntimeRecord) {
+    /// Looks at one agent and stores what is seen; answers how it counts now.
+    pub async fn visit(&self, record: &RuntimeRecord) -> AgentConnection {
         let now = self.clock.wall();
         let seen = match self.look(record).await {
             Ok(Some(seen)) => Some(AgentState::observed(seen.state, seen.errors, now)),
             Ok(None) => None,
             Err(why) => stale(record, &why, self.stale_after, now),
         };
-        let Some(state) = seen else { return };
+        let Some(state) = seen else {
+            return record.agent.as_ref().map_or(AgentConnection::Pending, |last| last.state);
+        };
         if let Err(error) = self.systems.runtimes.set_agent(record.id, &state).await {
             tracing::warn!(%error, runtime = %record.id, "the state of an agent cannot be stored");
         }
+        state.state
     }
 
     /// What the agent says; none where there can be no agent yet.

@@ -88,6 +88,7 @@ impl Ground {
         };
         let agents = Agents::new(sim.director.clone(), now);
         let shared = Arc::new(Shared {
+            number,
             id,
             kind,
             by,
@@ -96,6 +97,7 @@ impl Ground {
             ground: self.clone(),
             clock,
             verdict: Mutex::new(None),
+            work_seconds: AtomicU32::new(60),
             lacks_kyma: AtomicBool::new(false),
             agent_sleeps: AtomicBool::new(false),
             seeded: OnceCell::new(),
@@ -106,8 +108,8 @@ impl Ground {
                 let shared = shared.clone();
                 async move {
                     let cluster = shared.ground.server.cluster(SHOOT).expect("a cluster");
-                    loop {
-                        shared.clock.sleep(secs(3)).await;
+                    while shared.is_latest() {
+                        shared.clock.sleep(secs(5)).await;
                         if shared.seeded.initialized() && !shared.agent_sleeps.load(Ordering::Relaxed) {
                             agents.attend(&cluster).await.expect("an agent can write");
                         }
@@ -121,6 +123,7 @@ impl Ground {
 
 /// What its tasks share.
 pub(crate) struct Shared {
+    number: u32,
     pub(crate) id: RuntimeId,
     pub(crate) kind: OperationKind,
     pub(crate) by: By,
@@ -130,6 +133,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     /// What the manager says instead of `Ready`, if it shall say something else.
     pub(crate) verdict: Mutex<Option<Value>>,
+    /// How long the managers need for anything.
+    work_seconds: AtomicU32,
     /// Kyma was never installed.
     pub(crate) lacks_kyma: AtomicBool,
     /// The agent gets no chance to connect.
@@ -138,6 +143,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Whether no landscape was made after this one. One that is only kept to be compared must not play on:
+    /// its agent would take the next one's tokens to its own Director.
+    fn is_latest(&self) -> bool {
+        self.ground.count.load(Ordering::Relaxed) == self.number + 1
+    }
+
     fn api(&self, cluster: &str) -> Api {
         let client = self.ground.server.client(cluster).expect("a cluster");
         Api::new(Arc::new(ClientTransport::new(client, self.clock.clone())), "seed", "")
@@ -210,7 +221,8 @@ impl Landscape {
         ] {
             *deadline = mins(5);
         }
-        self.shared.sim.reconciler.set_pace(Pace { pending: secs(10), reconciling: secs(60) });
+        self.shared.sim.reconciler.set_pace(Pace { pending: secs(5), reconciling: secs(30) });
+        self.shared.work_seconds.store(12, Ordering::Relaxed);
         self
     }
 

@@ -264,7 +264,7 @@ async fn a_reconnection_ends_with_a_younger_connection_and_a_lost_one_is_seen() 
 
     let systems = Arc::new(story.landscape.systems(story.landscape.wire()));
     let (clock, random) = (story.clock.clone(), Arc::new(SeededRandom::new(1)));
-    let agents = Agents { systems, clock, random, stale_after: mins(15) };
+    let agents = Agents { systems, clock, random, stale_after: mins(15), metrics: Arc::default() };
     assert_eq!(agents.round().await, 1);
     let seen = async || shared.store.runtime(shared.id).await.expect("stored").expect("known").agent.expect("seen");
     assert_eq!(seen().await.state, AgentConnection::Connected);

@@ -64,6 +64,7 @@ impl Provisioning {
         let (client_id, secret) = systems.director.client();
         let mut file = File {
             listen,
+            metrics: Some(SocketAddr::new(listen.ip(), 0)),
             director: Some(DirectorFile {
                 url: format!("{director}/graphql"),
                 token_url: format!("{director}/oauth2/token"),

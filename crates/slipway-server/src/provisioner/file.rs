@@ -37,6 +37,8 @@ impl FileError {
 pub struct File {
     /// Where it listens.
     pub listen: SocketAddr,
+    /// Where its figures are for Prometheus, under `/metrics`; nowhere if this is null.
+    pub metrics: Option<SocketAddr>,
     /// What holds for requests.
     pub settings: Settings,
     /// How long stages may take.
@@ -57,6 +59,7 @@ impl Default for File {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 3000)),
+            metrics: Some(SocketAddr::from(([127, 0, 0, 1], 9000))),
             settings: Settings::default(),
             deadlines: Deadlines::default(),
             director: None,

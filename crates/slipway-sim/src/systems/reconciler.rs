@@ -176,7 +176,7 @@ impl Reconciler {
     fn tell(&self, id: &str, version: Option<i64>) -> Response {
         let mut inner = self.inner();
         let pace = inner.pace;
-        let found = inner.clusters.get_mut(id).and_then(|cluster| cluster.to_json(id, version, pace));
+        let found = inner.clusters.get_mut(id).and_then(|cluster| cluster.describe(id, version, pace));
         match found {
             Some(answer) => Json(answer).into_response(),
             None => (StatusCode::NOT_FOUND, Json(json!({ "error": "cluster not found" }))).into_response(),

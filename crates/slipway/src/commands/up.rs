@@ -86,6 +86,9 @@ fn tell(world: &World) {
     println!("address: http://{address}");
     println!("token-file: {}", token_file.display());
     println!("provisioner: http://{}", world.provisioner());
+    if let Some(address) = world.provisioner_metrics() {
+        println!("provisioner-metrics: http://{address}/metrics");
+    }
     println!("provisioner-token-file: {}", world.provisioner_token_file().display());
     println!("data-folder: {}", folder.display());
     for (name, url) in world.simulators() {

@@ -141,6 +141,7 @@ impl Bench {
             gate: Gate::new(vec![issuer.issuer(AUDIENCE)], clock),
             settings,
             catalogue: Catalogue::built_in(),
+            metrics: Arc::default(),
         };
         let router = slipway_provisioner::http::router(Arc::new(api));
         let served = router.clone();
@@ -260,6 +261,7 @@ impl Bench {
             operation: id,
             instance_id: "x".parse().expect("an instance"),
             kind: slipway_model::OperationType::Update,
+            process: OperationKind::UpgradeShoot.process(),
             plan: String::new(),
             state: OperationState::Succeeded,
             last_error: None,

@@ -1,7 +1,7 @@
 //! Stand-ins for the infrastructure manager and the Lifecycle Manager: they see what changed a moment
-//! later, need a minute for it, and say so in the status.
+//! later, need their time for it, and say so in the status.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use serde_json::{Value, json};
 use slipway_kube::{gardener_cluster, wire::Kind};
@@ -16,7 +16,7 @@ const FINALIZER: &str = "runtime-controller.infrastructure-manager.kyma-project.
 /// Works for its runtime until it is dropped.
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut due = None;
-    loop {
+    while shared.is_latest() {
         shared.clock.sleep(secs(2)).await;
         let now = shared.clock.monotonic();
         let Some(work) = pending(&shared) else {
@@ -28,7 +28,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
                 if work == Work::Runtime {
                     begin(&shared).await;
                 }
-                due = Some(now + secs(60));
+                due = Some(now + secs(shared.work_seconds.load(Ordering::Relaxed).into()));
             }
             Some(at) if now >= at => {
                 match work {

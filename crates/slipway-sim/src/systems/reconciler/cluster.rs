@@ -97,7 +97,7 @@ impl Cluster {
         })
     }
 
-    pub(super) fn to_json(&mut self, id: &str, version: Option<i64>, pace: Pace) -> Option<Value> {
+    pub(super) fn describe(&mut self, id: &str, version: Option<i64>, pace: Pace) -> Option<Value> {
         if version.is_some_and(|version| version != self.config_version) {
             return None;
         }
