@@ -16,7 +16,7 @@ mod judge;
 use slipway_kube::RuntimeState;
 
 pub use self::{
-    apply::{Apply, apply},
+    apply::{Apply, apply, until_compared},
     judge::{Verdict, judge},
 };
 use crate::{

@@ -15,8 +15,16 @@ pub struct Memory {
     pub applied: Option<Applied>,
     /// What Gardener refused: not sent again before something changes or the resync comes.
     pub refused: Option<Refused>,
+    /// The generation of the Shoot that is known to be as we want it; none until Gardener is done with our input.
+    pub aligned: Option<i64>,
+    /// When something was last put back that somebody else had changed.
+    pub put_back_at: Option<Duration>,
+    /// What that was, until Gardener is done with it.
+    pub putting_back: Option<String>,
     /// The status last written: the cache may be behind.
     pub status: Option<RuntimeStatus>,
+    /// The `uid` that has our finalizer since then: the cache may be behind.
+    pub finalizer_on: Option<String>,
     /// The highest generation acknowledged.
     pub acknowledged: i64,
     /// Failed tries in a row at one place, and the place: who gets further starts with short pauses again.

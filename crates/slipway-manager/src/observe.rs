@@ -4,7 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use slipway_kube::{GardenerCluster, Runtime, RuntimeState, Shoot, access::cache::Projection, annotations, labels};
 use slipway_model::time::Timestamp;
 
@@ -94,7 +94,7 @@ impl Observation {
 /// A kubeconfig Secret without its content: labels, annotations, and whether it is the one we know.
 ///
 /// The content of thousands of Secrets is neither needed nor wanted in memory; it is read when a client is made.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SecretView {
     /// Metadata.
     #[serde(default)]
@@ -131,10 +131,26 @@ impl SecretView {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hashed(pub String);
 
+/// Before a hash that was made already. The content of a Secret is Base64, which has no colon.
+const MADE: &str = "sha256:";
+
 impl<'de> Deserialize<'de> for Hashed {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Ok(Self(if text.is_empty() { text } else { hash(text.as_bytes()) }))
+        Ok(Self(match text.strip_prefix(MADE) {
+            Some(made) => made.to_owned(),
+            None if text.is_empty() => text,
+            None => hash(text.as_bytes()),
+        }))
+    }
+}
+
+impl Serialize for Hashed {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_str() {
+            "" => serializer.serialize_str(""),
+            made => serializer.collect_str(&format_args!("{MADE}{made}")),
+        }
     }
 }
 
@@ -158,5 +174,7 @@ mod tests {
         assert!(!format!("{view:?}").contains("c2VjcmV0") && view.metadata.managed_fields.is_none());
         assert_eq!(view.hash("config"), Some(hash(b"c2VjcmV0").as_str()));
         assert_eq!((view.hash("empty"), view.hash("absent")), (None, None));
+        let kept = serde_json::to_string(&view).expect("text");
+        assert_eq!(serde_json::from_str::<SecretView>(&kept).expect("a Secret"), view, "hashed once");
     }
 }

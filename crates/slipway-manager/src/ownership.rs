@@ -32,9 +32,15 @@ pub(crate) fn taken_over(shoot: &Value, manager: &str) -> Option<Value> {
     let mut list: Vec<Value> = fields.iter().filter(|entry| !is_old(entry) && !is_ours(entry)).cloned().collect();
     list.push(ours);
     Some(json!([
-        {"op": "test", "path": "/metadata/resourceVersion", "value": shoot["metadata"]["resourceVersion"]},
+        only_if_unchanged(shoot),
         {"op": "replace", "path": "/metadata/managedFields", "value": list},
     ]))
+}
+
+/// Makes a JSON patch a conflict if somebody else was faster. A `test` that fails would be answered as if the patch
+/// itself were wrong.
+fn only_if_unchanged(shoot: &Value) -> Value {
+    json!({"op": "replace", "path": "/metadata/resourceVersion", "value": shoot["metadata"]["resourceVersion"]})
 }
 
 fn union(into: &mut Value, from: &Value) {
@@ -47,25 +53,51 @@ fn union(into: &mut Value, from: &Value) {
     }
 }
 
-/// Whether everything in `wanted` is in `there` already. Lists of named things are compared by name, other
-/// lists element by element; what only `there` has does not matter.
-pub(crate) fn covers(there: &Value, wanted: &Value) -> bool {
+/// The patch that takes a Shoot from its SecretBinding to the CredentialsBinding that is `wanted`; none if it is not
+/// on that way.
+///
+/// Applying is enough where the old field is ours alone. If somebody else owns it too it stays, and Gardener takes
+/// no Shoot with both.
+pub(crate) fn moved_binding(shoot: &Value, wanted: &Value) -> Option<Value> {
+    let binding = wanted["spec"].get("credentialsBindingName")?;
+    shoot["spec"].get("secretBindingName")?;
+    Some(json!([
+        only_if_unchanged(shoot),
+        {"op": "remove", "path": "/spec/secretBindingName"},
+        {"op": "add", "path": "/spec/credentialsBindingName", "value": binding},
+    ]))
+}
+
+/// Where `there` first differs from what is `wanted` of it; none if all of it is there already. Lists of named
+/// things are compared by name, other lists element by element; what only `there` has does not matter.
+pub(crate) fn difference(there: &Value, wanted: &Value) -> Option<String> {
     match (there, wanted) {
-        (Value::Object(there), Value::Object(wanted)) => wanted.iter().all(|(key, value)| {
-            key == slipway_kube::annotations::INPUT_HASH || there.get(key).is_some_and(|there| covers(there, value))
-        }),
-        (Value::Array(there), Value::Array(wanted)) => {
-            there.len() == wanted.len()
-                && wanted.iter().enumerate().all(|(place, value)| {
-                    let same = |other: &&Value| {
-                        ["name", "type", "key"]
-                            .iter()
-                            .any(|id| value.get(id).is_some_and(Value::is_string) && other.get(id) == value.get(id))
-                    };
-                    there.iter().find(same).or_else(|| there.get(place)).is_some_and(|there| covers(there, value))
-                })
+        (Value::Object(there), Value::Object(wanted)) => {
+            wanted.iter().filter(|(key, _)| *key != slipway_kube::annotations::INPUT_HASH).find_map(|(key, wanted)| {
+                let rest = match there.get(key) {
+                    Some(there) => difference(there, wanted)?,
+                    None => String::new(),
+                };
+                let dot = if rest.is_empty() || rest.starts_with('[') { "" } else { "." };
+                Some(format!("{key}{dot}{rest}"))
+            })
         }
-        (there, wanted) => there == wanted,
+        (Value::Array(there), Value::Array(wanted)) if there.len() == wanted.len() => {
+            wanted.iter().enumerate().find_map(|(place, wanted)| {
+                let same = |other: &&Value| {
+                    ["name", "type", "key"]
+                        .iter()
+                        .any(|id| wanted.get(id).is_some_and(Value::is_string) && other.get(id) == wanted.get(id))
+                };
+                let rest = match there.iter().find(same).or_else(|| there.get(place)) {
+                    Some(there) => difference(there, wanted)?,
+                    None => String::new(),
+                };
+                let dot = if rest.is_empty() { "" } else { "." };
+                Some(format!("[{place}]{dot}{rest}"))
+            })
+        }
+        (there, wanted) => (there != wanted).then(String::new),
     }
 }
 
@@ -74,13 +106,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shoot_covers_what_it_has_and_more() {
+    fn what_a_shoot_lacks_is_named_and_what_it_has_besides_does_not_matter() {
         let there =
             json!({"spec": {"region": "eu", "workers": [{"name": "a", "max": 3, "filled": true}, {"name": "b"}]}});
-        assert!(covers(&there, &json!({"spec": {"workers": [{"name": "b"}, {"name": "a", "max": 3}]}})));
-        assert!(!covers(&there, &json!({"spec": {"workers": [{"name": "a", "max": 4}, {"name": "b"}]}})));
-        assert!(!covers(&there, &json!({"spec": {"workers": [{"name": "a"}]}})), "a pool is to go");
-        assert!(!covers(&there, &json!({"spec": {"purpose": "production"}})));
+        let rows = [
+            (json!({"spec": {"workers": [{"name": "b"}, {"name": "a", "max": 3}]}}), None),
+            (json!({"spec": {"workers": [{"name": "b"}, {"name": "a", "max": 4}]}}), Some("spec.workers[1].max")),
+            (json!({"spec": {"workers": [{"name": "a"}]}}), Some("spec.workers")),
+            (json!({"spec": {"workers": [{"name": "a"}, {"name": "c"}]}}), Some("spec.workers[1].name")),
+            (json!({"spec": {"purpose": "production"}}), Some("spec.purpose")),
+            (json!({"metadata": {"annotations": {slipway_kube::annotations::INPUT_HASH: "x"}}}), Some("metadata")),
+        ];
+        for (wanted, named) in rows {
+            assert_eq!(difference(&there, &wanted).as_deref(), named, "{wanted}");
+        }
+        assert_eq!(difference(&json!({}), &json!({slipway_kube::annotations::INPUT_HASH: "x"})), None);
+    }
+
+    #[test]
+    fn only_a_shoot_on_its_way_between_bindings_is_moved() {
+        let old = json!({"metadata": {"resourceVersion": "7"}, "spec": {"secretBindingName": "old"}});
+        let new = json!({"spec": {"credentialsBindingName": "new"}});
+        let patch = moved_binding(&old, &new).expect("a patch");
+        assert_eq!((&patch[0]["value"], &patch[2]["value"]), (&json!("7"), &json!("new")));
+        assert_eq!(moved_binding(&new, &new), None);
+        assert_eq!(moved_binding(&old, &old), None);
     }
 
     #[test]

@@ -116,7 +116,7 @@ async fn report(pass: &mut Pass, plan: &Plan, outcome: Outcome, place: &'static 
         Outcome::Halt => return None,
         Outcome::Done => {
             pass.remember(|memory| memory.attempts = 0);
-            resync.ready
+            decide::until_compared(&pass.seen).map_or(resync.ready, |left| resync.ready.min(left.max(secs(1))))
         }
         Outcome::Wait { at_latest, .. } => {
             pass.remember(|memory| memory.attempts = 0);

@@ -1,10 +1,10 @@
 //! Seeds, as far as we look at them: where control planes can run.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use slipway_kube::access::cache::Projection;
 
 /// A Seed.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Seed {
     /// Metadata.
@@ -22,7 +22,7 @@ impl Projection for Seed {
 }
 
 /// What it is.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeedSpec {
     /// Its cloud.
@@ -34,7 +34,7 @@ pub struct SeedSpec {
 }
 
 /// Its cloud.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeedProvider {
     /// Which.
@@ -45,7 +45,7 @@ pub struct SeedProvider {
 }
 
 /// Settings.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeedSettings {
     /// Scheduling.
@@ -53,7 +53,7 @@ pub struct SeedSettings {
 }
 
 /// Scheduling.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Scheduling {
     /// Whether the scheduler sees it.
@@ -61,7 +61,7 @@ pub struct Scheduling {
 }
 
 /// How it is.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SeedStatus {
     /// Present once it was ever set up.
@@ -71,7 +71,7 @@ pub struct SeedStatus {
 }
 
 /// One condition.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeedCondition {
     /// About what.

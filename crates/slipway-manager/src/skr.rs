@@ -38,6 +38,8 @@ pub const MANAGER: &str = crate::settings::FIELD_MANAGER;
 const LOGIN_SERVICE: &str = "shoot-oidc-service";
 /// The longest time for one step.
 const STEP_BUDGET: Duration = secs(30);
+/// The longest time for a handshake that nobody waits for.
+const HANDSHAKE_MAX: Duration = secs(1);
 /// When a cluster is looked after although nothing changed: somebody may have deleted a binding inside.
 const LOOKED_AFTER: Duration = hours(11);
 
@@ -97,6 +99,26 @@ async fn within<T>(
         biased;
         done = whole => done,
         () = clock.sleep(STEP_BUDGET) => Err(access::Error::timeout(STEP_BUDGET)),
+    }
+}
+
+/// Shakes hands with the cluster while Gardener still works, so that what is due afterwards begins at once. Only an
+/// attempt, and a short one: the API of a new cluster may not be there yet.
+pub async fn shake_hands(pass: &Pass) {
+    let (shared, seen) = (&pass.shared, &pass.seen);
+    if !is_due(seen) || !shared.skr.wants_handshake(seen, shared.clock.monotonic()) {
+        return;
+    }
+    let hello = async {
+        let skr = clients::of(shared, seen).await?;
+        // As many connections as calls are made together later.
+        let look = || skr.tell(namespace::look());
+        futures::future::try_join3(look(), look(), look()).await.map(drop)
+    };
+    tokio::select! {
+        biased;
+        said = hello => tracing::debug!(error = said.err().map(tracing::field::display), "hands were shaken"),
+        () = shared.clock.sleep(HANDSHAKE_MAX) => {}
     }
 }
 

@@ -1,17 +1,19 @@
 //! What we know of a cluster without asking: a list in pages, then a watch, projected to what is needed.
 //!
 //! An object is parsed straight into its projection, so what nobody needs is never in memory, not even for
-//! a moment. Whoever is told of a change gets the state before and the one after, because most changes of a
+//! a moment; and kept as the text of that. Whoever is told of a change gets the state before and the one after, because most changes of a
 //! Shoot are of no interest and only the difference shows it. A watch that ends is resumed where it was; one
 //! that is too old lists again and reports only what differs, deletions included.
 
+mod kept;
+
 use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, PoisonError, RwLock},
+    collections::{BTreeMap, HashSet},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
     time::Duration,
 };
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use slipway_model::{
     ports::Random,
@@ -19,6 +21,7 @@ use slipway_model::{
 };
 use tokio::sync::watch;
 
+use self::kept::Objects;
 use super::{Access, Ask, Error, Resource};
 
 /// Objects on one page of a list.
@@ -26,8 +29,8 @@ const PAGE: usize = 500;
 /// A watch is begun anew after about this long; the server's own default is similar.
 const WATCH_SECONDS: u64 = 290;
 
-/// A projection that can be cached.
-pub trait Projection: DeserializeOwned + Send + Sync + 'static {
+/// A projection that can be cached. Written and read again it is the same.
+pub trait Projection: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Forgets what was read but is of no use, such as who wrote which field.
     fn slim(&mut self) {}
 }
@@ -65,9 +68,7 @@ pub struct Change<T> {
 pub type OnChange<T> = Box<dyn Fn(&Change<T>) + Send + Sync>;
 
 struct Inner<T> {
-    objects: RwLock<HashMap<String, Arc<T>>>,
-    /// Resource versions, to see what a new list changed.
-    versions: RwLock<HashMap<String, String>>,
+    objects: RwLock<Objects<T>>,
     synced: watch::Sender<bool>,
     /// Monotonic moment of the last sign of life.
     heard: RwLock<Duration>,
@@ -86,7 +87,6 @@ impl<T> Default for Cache<T> {
     fn default() -> Self {
         Self(Arc::new(Inner {
             objects: RwLock::default(),
-            versions: RwLock::default(),
             synced: watch::Sender::new(false),
             heard: RwLock::default(),
         }))
@@ -109,10 +109,10 @@ pub struct Source {
 }
 
 #[derive(Deserialize)]
-struct Page {
+struct Page<'a> {
     metadata: PageMeta,
-    #[serde(default = "Vec::new")]
-    items: Vec<Box<RawValue>>,
+    #[serde(borrow, default = "Vec::new")]
+    items: Vec<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -140,20 +140,33 @@ struct HeadMeta {
 }
 
 impl<T: Projection> Cache<T> {
+    fn objects(&self) -> RwLockReadGuard<'_, Objects<T>> {
+        self.0.objects.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn objects_mut(&self) -> RwLockWriteGuard<'_, Objects<T>> {
+        self.0.objects.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// One object.
     pub fn get(&self, name: &str) -> Option<Arc<T>> {
-        self.0.objects.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.objects().get(name)
+    }
+
+    /// The names of all.
+    pub fn names(&self) -> Vec<String> {
+        self.objects().names().map(str::to_owned).collect()
     }
 
     /// All of them, by name.
     pub fn all(&self) -> BTreeMap<String, Arc<T>> {
-        let objects = self.0.objects.read().unwrap_or_else(PoisonError::into_inner);
-        objects.iter().map(|(name, object)| (name.clone(), object.clone())).collect()
+        let objects = self.objects();
+        objects.names().filter_map(|name| Some((name.to_owned(), objects.get(name)?))).collect()
     }
 
     /// How many.
     pub fn len(&self) -> usize {
-        self.0.objects.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.objects().names().count()
     }
 
     /// Whether there is none.
@@ -197,7 +210,7 @@ impl<T: Projection> Cache<T> {
                 tracing::warn!(cluster, kind, %error, "the watch broke; it is tried again");
             }
             let pause = error.retry_after.unwrap_or((millis(250) * 2_u32.pow(failures)).min(secs(30)));
-            source.access.clock().sleep(source.random.jitter(pause)).await;
+            wait_out(&source, source.random.jitter(pause)).await;
         }
     }
 
@@ -226,16 +239,19 @@ impl<T: Projection> Cache<T> {
             }
             let head: Head = parsed(&change.object)?;
             if change.what != "BOOKMARK" {
-                self.note(&head.metadata, change.what == "DELETED", &change.object, on_change);
+                let version = head.metadata.resource_version.clone();
+                self.note(head.metadata, change.what == "DELETED", &change.object, on_change);
+                *from = Some(version);
+            } else {
+                *from = Some(head.metadata.resource_version);
             }
-            *from = Some(head.metadata.resource_version);
         }
         Ok(())
     }
 
     async fn list(&self, source: &Source, on_change: &OnChange<T>) -> Result<String, Error> {
         let mut more = None;
-        let mut seen = HashMap::new();
+        let mut seen = HashSet::new();
         loop {
             let mut ask =
                 selected(Ask::list(source.resource, &source.namespace), source).with("limit", PAGE.to_string());
@@ -243,15 +259,13 @@ impl<T: Projection> Cache<T> {
                 ask = ask.with("continue", more);
             }
             let bytes = source.access.unbudgeted(&ask).await?;
-            let page: Page = serde_json::from_slice(&bytes).map_err(|error| Error::garbage(&error.to_string()))?;
+            let page: Page<'_> = serde_json::from_slice(&bytes).map_err(|error| Error::garbage(&error.to_string()))?;
             for item in &page.items {
                 let head: Head = parsed(item)?;
-                let known = self.0.versions.read().unwrap_or_else(PoisonError::into_inner);
-                let same = known.get(&head.metadata.name) == Some(&head.metadata.resource_version);
-                drop(known);
-                seen.insert(head.metadata.name.clone(), ());
-                if !same {
-                    self.note(&head.metadata, false, item, on_change);
+                let is_known = self.objects().version(&head.metadata.name) == Some(&head.metadata.resource_version);
+                seen.insert(head.metadata.name.clone());
+                if !is_known {
+                    self.note(head.metadata, false, item, on_change);
                 }
             }
             match page.metadata.more.filter(|more| !more.is_empty()) {
@@ -266,49 +280,60 @@ impl<T: Projection> Cache<T> {
         }
     }
 
-    fn forget_others(&self, seen: &HashMap<String, ()>, on_change: &OnChange<T>) {
-        let known: Vec<String> =
-            self.0.objects.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
-        for name in known.into_iter().filter(|name| !seen.contains_key(name)) {
-            self.set(name, None, on_change);
+    fn forget_others(&self, seen: &HashSet<String>, on_change: &OnChange<T>) {
+        let gone: Vec<String> =
+            self.objects().known().filter(|name| !seen.contains(*name)).map(str::to_owned).collect();
+        for name in gone {
+            self.forget(name, on_change);
         }
     }
 
-    fn note(&self, head: &HeadMeta, gone: bool, object: &RawValue, on_change: &OnChange<T>) {
-        let mut versions = self.0.versions.write().unwrap_or_else(PoisonError::into_inner);
-        if gone {
-            versions.remove(&head.name);
-        } else {
-            versions.insert(head.name.clone(), head.resource_version.clone());
+    fn forget(&self, name: String, on_change: &OnChange<T>) {
+        let old = self.objects_mut().remove(&name);
+        if old.is_some() {
+            on_change(&Change { name, old, new: None });
         }
-        drop(versions);
+    }
+
+    fn note(&self, head: HeadMeta, gone: bool, object: &RawValue, on_change: &OnChange<T>) {
         if gone {
-            return self.set(head.name.clone(), None, on_change);
+            return self.forget(head.name, on_change);
         }
-        match parsed::<T>(object) {
+        match parsed_lean::<T>(object) {
             Ok(mut object) => {
                 object.slim();
-                self.set(head.name.clone(), Some(Arc::new(object)), on_change);
+                let old = self.objects_mut().put(&head.name, &head.resource_version, &object);
+                on_change(&Change { name: head.name, old, new: Some(Arc::new(object)) });
             }
             // One object that nobody can read must not hide the others.
-            Err(error) => tracing::warn!(name = head.name, %error, "an object cannot be read and is passed over"),
-        }
-    }
-
-    fn set(&self, name: String, new: Option<Arc<T>>, on_change: &OnChange<T>) {
-        let mut objects = self.0.objects.write().unwrap_or_else(PoisonError::into_inner);
-        let old = match &new {
-            Some(object) => objects.insert(name.clone(), object.clone()),
-            None => objects.remove(&name),
-        };
-        drop(objects);
-        if old.is_some() || new.is_some() {
-            on_change(&Change { name, old, new });
+            Err(error) => {
+                tracing::warn!(name = head.name, %error, "an object cannot be read and is passed over");
+                self.objects_mut().pass_over(&head.name, &head.resource_version);
+            }
         }
     }
 
     fn heard(&self, source: &Source) {
         *self.0.heard.write().unwrap_or_else(PoisonError::into_inner) = source.access.clock().monotonic();
+    }
+}
+
+/// Waits out a failure. While all calls are held one probe asks for everybody, so nobody else does, and its answer
+/// is the end of the pause for all.
+async fn wait_out(source: &Source, pause: Duration) {
+    let pause = source.access.clock().sleep(pause);
+    let Some(breaker) = &source.access.options().breaker else { return pause.await };
+    let mut changes = breaker.changes();
+    let opened = async {
+        // The sender is in the breaker we hold.
+        let _ = changes.wait_for(|open| *open).await;
+    };
+    tokio::select! {
+        biased;
+        () = opened => {
+            let _ = breaker.changes().wait_for(|open| !open).await;
+        }
+        () = pause => {}
     }
 }
 
@@ -318,6 +343,25 @@ fn selected(ask: Ask, source: &Source) -> Ask {
 
 fn parsed<T: DeserializeOwned>(raw: &RawValue) -> Result<T, Error> {
     serde_json::from_str(raw.get()).map_err(|error| Error::garbage(&error.to_string()))
+}
+
+/// Who wrote which field is half of an object, and read by nobody: it is cut out before anything is made of it.
+fn parsed_lean<T: DeserializeOwned>(raw: &RawValue) -> Result<T, Error> {
+    match lean(raw) {
+        Some(text) => serde_json::from_str(&text).map_err(|error| Error::garbage(&error.to_string())),
+        None => parsed(raw),
+    }
+}
+
+/// The text without `metadata.managedFields`; none if there is nothing to cut out.
+fn lean(raw: &RawValue) -> Option<String> {
+    type Parts<'a> = BTreeMap<&'a str, &'a RawValue>;
+    let mut object: Parts<'_> = serde_json::from_str(raw.get()).ok()?;
+    let mut metadata: Parts<'_> = serde_json::from_str(object.get("metadata")?.get()).ok()?;
+    metadata.remove("managedFields")?;
+    let metadata = serde_json::value::to_raw_value(&metadata).ok()?;
+    object.insert("metadata", &metadata);
+    serde_json::to_string(&object).ok()
 }
 
 fn code_of(status: &RawValue) -> u16 {

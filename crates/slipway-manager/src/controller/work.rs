@@ -138,10 +138,10 @@ pub async fn wake_ups(shared: Arc<Shared>, stop: CancellationToken) {
 
 /// Looks at everything that is ours. Costs no call by itself.
 pub fn wake_all(shared: &Shared) {
-    for name in shared.caches.runtimes.all().into_keys().filter(|name| shared.shards.has(name)) {
+    for name in shared.caches.runtimes.names().into_iter().filter(|name| shared.shards.has(name)) {
         shared.runtimes.wake(&name);
     }
-    for name in shared.caches.clusters.all().into_keys().filter(|name| shared.shards.has(name)) {
+    for name in shared.caches.clusters.names().into_iter().filter(|name| shared.shards.has(name)) {
         shared.kubeconfigs.wake(&name);
     }
     let secrets = shared.caches.secrets.all();

@@ -12,6 +12,8 @@ use crate::{observe::Observation, outcome::Said};
 
 /// How long a cache may be behind a write of ours before we stop believing that it is only that.
 const CACHE_LAG: Duration = secs(60);
+/// How long what somebody else changes again after it was put back is left: two who disagree do not race.
+const PUT_BACK_AGAIN: Duration = mins(10);
 /// How long a refusal is believed. Somebody may have brought back what was missing in the garden.
 const REFUSAL_HOLDS: Duration = mins(25);
 
@@ -24,6 +26,8 @@ pub enum Apply {
     Patch,
     /// It was made by the reference and is up to date by its own account: compare, and mark it.
     Adopt,
+    /// Somebody has changed it since it was as it should be: read it, and put back what is ours.
+    Compare,
     /// It is as it should be.
     Nothing,
     /// It was applied, and the cache has not heard of it yet.
@@ -70,7 +74,7 @@ pub fn apply(seen: &Observation) -> Apply {
         return Apply::Patch;
     }
     if shoot.input_hash().is_some() && shoot.input_hash() == hash {
-        return Apply::Nothing;
+        return if until_compared(seen) == Some(Duration::ZERO) { Apply::Compare } else { Apply::Nothing };
     }
     if let Some(refused) = refused {
         return Apply::Refused(refused.said.clone());
@@ -83,4 +87,15 @@ pub fn apply(seen: &Observation) -> Apply {
         (None, Some(generation)) if generation >= seen.generation() => Apply::Adopt,
         _ => Apply::Patch,
     }
+}
+
+/// How long until a Shoot that somebody else has changed is compared with what it should be; none if nobody has.
+///
+/// Only one that was as it should be is watched for this. On the way there Gardener itself writes into it, and
+/// whoever starts with thousands of finished ones believes them all instead of reading them all.
+pub fn until_compared(seen: &Observation) -> Option<Duration> {
+    let generation = seen.shoot.as_ref()?.metadata.generation?;
+    seen.memory.aligned.filter(|aligned| generation > *aligned)?;
+    let quiet = seen.memory.put_back_at.map_or(PUT_BACK_AGAIN, |at| seen.now.saturating_sub(at));
+    Some(PUT_BACK_AGAIN.saturating_sub(quiet))
 }

@@ -65,6 +65,11 @@ fn applied(at: Duration) -> Memory {
     Memory { applied: Some(Applied { hash: HASH.to_owned(), generation: 5, at }), ..Memory::default() }
 }
 
+/// The Shoot was as it should be with this generation; something was put back then.
+fn aligned(generation: i64, put_back_at: Option<Duration>) -> Memory {
+    Memory { aligned: Some(generation), put_back_at, ..Memory::default() }
+}
+
 #[test]
 fn whether_the_shoot_is_written() {
     let said = Said::new(Type::Provisioned, Status::False, Reason::ProcessingErr, "no");
@@ -84,6 +89,18 @@ fn whether_the_shoot_is_written() {
         ("refused", with(None, refused(secs(9_900))), Apply::Refused(said.clone())),
         ("refused long ago", with(None, refused(secs(0))), Apply::Create),
         ("same hash", with(Some(shoot(&[(hash, HASH)], done)), Memory::default()), Apply::Nothing),
+        ("same hash, generation as known", with(Some(shoot(&[(hash, HASH)], done)), aligned(5, None)), Apply::Nothing),
+        ("same hash, changed by others", with(Some(shoot(&[(hash, HASH)], done)), aligned(4, None)), Apply::Compare),
+        (
+            "changed by others, put back a moment ago",
+            with(Some(shoot(&[(hash, HASH)], done)), aligned(4, Some(secs(9_900)))),
+            Apply::Nothing,
+        ),
+        (
+            "changed by others, put back long ago",
+            with(Some(shoot(&[(hash, HASH)], done)), aligned(4, Some(secs(9_400)))),
+            Apply::Compare,
+        ),
         ("other hash", with(Some(shoot(&[(hash, "old")], done)), Memory::default()), Apply::Patch),
         ("other hash, just applied", with(Some(shoot(&[(hash, "old")], done)), applied(secs(9_990))), Apply::Echo),
         (
@@ -132,6 +149,7 @@ fn people_can_force_and_suspend_and_suspending_wins() {
 /// A name, type and state of the last operation, and how far that is.
 type Row = (&'static str, Option<(&'static str, &'static str)>, Verdict);
 
+/// W3: operations of every kind are waited for.
 #[test]
 fn how_far_gardener_is() {
     let hash = (annotations::INPUT_HASH, HASH);
@@ -156,6 +174,7 @@ fn how_far_gardener_is() {
     }
 }
 
+/// W1.
 #[test]
 fn the_success_of_the_operation_before_is_none() {
     let mut late = serde_json::to_value(&*shoot(&[(annotations::INPUT_HASH, HASH)], Some(("Reconcile", "Succeeded"))))

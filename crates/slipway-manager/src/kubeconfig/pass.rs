@@ -105,11 +105,12 @@ async fn pass(shared: &Shared, cluster: &GardenerCluster) -> End {
     let document = secret::document(cluster, &kubeconfig, issued, expires);
     let ask = Ask::apply(&SECRETS, &key.namespace, &key.name, FIELD_MANAGER, document);
     let is_new = present.is_none();
+    // Before the write: who sees the new one makes a client of it, and that is to be kept.
+    shared.skr.forget(&name);
     if let Err(error) = shared.kcp.tell(ask).await {
         let reason = if is_new { Reason::FailedToCreateSecret } else { Reason::FailedToUpdateSecret };
         return End::Trouble { reason, error };
     }
-    shared.skr.forget(&name);
     let period = rotation::period(&name, expires.since(issued), settings.rotation_ratio);
     shared.metrics.issued(&name, &cluster.spec.shoot.name, expires, period, expires.since(issued));
     tracing::info!(runtimeID = name, shootName = cluster.spec.shoot.name, %expires, "a kubeconfig was issued");

@@ -23,6 +23,8 @@ use crate::{observe::Observation, shared::Shared};
 const MOST: usize = 500;
 /// Forgotten after this long without use.
 const IDLE: Duration = mins(10);
+/// How long a connection nobody uses stays open for sure.
+const CONNECTED: Duration = mins(1);
 
 struct Kept {
     hash: String,
@@ -73,6 +75,15 @@ impl Clients {
     /// Forgets those nobody used for a while.
     pub fn sweep(&self, now: Duration) {
         self.kept().retain(|_, kept| now.saturating_sub(kept.used) < IDLE);
+    }
+
+    /// Whether a connection that was open before will not do any more: there is a kubeconfig, nobody used it
+    /// lately, and there is room.
+    pub(super) fn wants_handshake(&self, seen: &Observation, now: Duration) -> bool {
+        let Some(hash) = seen.secret.as_ref().and_then(|secret| secret.hash(SECRET_KEY)) else { return false };
+        let kept = self.kept();
+        let is_fresh = |kept: &Kept| kept.hash == hash && now.saturating_sub(kept.used) < CONNECTED;
+        kept.len() < MOST / 2 && !kept.get(seen.name()).is_some_and(is_fresh)
     }
 
     fn find(&self, name: &str, hash: &str, now: Duration) -> Option<Access> {

@@ -54,8 +54,9 @@ impl Step for ApplyShoot {
                 }
                 Apply::Refused(said) => Outcome::Fail { said },
                 Apply::Create => create(pass).await,
-                Apply::Patch => patch(pass, false).await,
-                Apply::Adopt => patch(pass, true).await,
+                Apply::Patch => patch(pass, Why::Asked).await,
+                Apply::Adopt => patch(pass, Why::Unmarked).await,
+                Apply::Compare => patch(pass, Why::Changed).await,
             }
         })
     }
@@ -87,10 +88,22 @@ async fn create(pass: &mut Pass) -> Outcome {
     }
 }
 
-async fn patch(pass: &mut Pass, adopting: bool) -> Outcome {
+/// Why an existing Shoot is looked at.
+#[derive(PartialEq, Clone, Copy)]
+enum Why {
+    /// What is asked for has changed, or somebody insists.
+    Asked,
+    /// It was made by the reference; most likely it is as it should be.
+    Unmarked,
+    /// Somebody else has changed it; most likely Gardener in its maintenance, and nothing of ours.
+    Changed,
+}
+
+async fn patch(pass: &mut Pass, why: Why) -> Outcome {
     let (garden, namespace) = (pass.shared.garden.clone(), pass.shared.settings.garden_namespace.clone());
     let name = pass.seen.runtime.spec.shoot.name.clone();
-    let found: Result<Option<Value>, _> = garden.find(Ask::get(&SHOOTS, &namespace, &name)).await;
+    let priority = if why == Why::Changed { Priority::Background } else { Priority::Change };
+    let found: Result<Option<Value>, _> = garden.find(Ask::get(&SHOOTS, &namespace, &name).priority(priority)).await;
     let existing = match found {
         Ok(Some(existing)) => existing,
         // The cache is behind: it is gone.
@@ -111,8 +124,21 @@ async fn patch(pass: &mut Pass, adopting: bool) -> Outcome {
         Ok(document) => document,
         Err(outcome) => return outcome,
     };
-    if adopting && ownership::covers(&existing, &document) {
-        return mark(pass, &name).await;
+    let before = existing["metadata"]["generation"].as_i64().unwrap_or(0);
+    let mut put_back = None;
+    match (why, ownership::difference(&existing, &document)) {
+        (Why::Unmarked, None) => return mark(pass, &name).await,
+        (Why::Changed, None) => {
+            pass.remember(|memory| memory.aligned = Some(before));
+            return Outcome::Done;
+        }
+        (Why::Changed, Some(path)) => {
+            let now = pass.shared.clock.monotonic();
+            pass.remember(|memory| memory.put_back_at = Some(now));
+            tracing::warn!(path, "somebody else changed the Shoot");
+            put_back = Some(path);
+        }
+        _ => {}
     }
     if let Some(operations) = ownership::taken_over(&existing, &pass.shared.settings.shoot_manager) {
         let taken = garden.tell(Ask::operations(&SHOOTS, &namespace, &name, operations)).await;
@@ -120,9 +146,20 @@ async fn patch(pass: &mut Pass, adopting: bool) -> Outcome {
             return refused(pass, error, Reason::ProcessingErr, Status::Unknown, "Gardener API ownership error");
         }
     }
-    let before = existing["metadata"]["generation"].as_i64().unwrap_or(0);
-    match send(pass, document).await {
+    let mut sent = send(pass, document.clone()).await;
+    if let Err(error) = &sent
+        && (error.class == Class::Permanent || error.is_forbidden())
+        && let Some(operations) = ownership::moved_binding(&existing, &document)
+    {
+        tracing::info!(%error, "the Shoot is moved to its CredentialsBinding first");
+        sent = match garden.tell(Ask::operations(&SHOOTS, &namespace, &name, operations)).await {
+            Ok(()) => send(pass, document).await,
+            Err(error) => Err(error),
+        };
+    }
+    match sent {
         Ok(generation) => {
+            pass.remember(|memory| memory.putting_back.clone_from(&put_back));
             let (status, text) = if generation == before {
                 (Status::True, "Shoot patched without changes")
             } else {
@@ -169,6 +206,7 @@ fn note(pass: &mut Pass, shoot: Shoot) -> i64 {
     let applied = Applied { hash, generation, at };
     pass.remember(|memory| {
         memory.applied = Some(applied.clone());
+        memory.aligned = None;
         memory.refused = None;
         memory.failed_since = None;
         memory.applied_at = Some(at);

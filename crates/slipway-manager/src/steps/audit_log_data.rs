@@ -16,7 +16,7 @@ pub struct AuditLogData;
 
 impl Step for AuditLogData {
     fn applies(&self, seen: &Observation) -> bool {
-        matches!(decide::apply(seen), Apply::Create | Apply::Patch | Apply::Adopt)
+        matches!(decide::apply(seen), Apply::Create | Apply::Patch | Apply::Adopt | Apply::Compare)
     }
 
     fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {

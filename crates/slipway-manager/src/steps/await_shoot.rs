@@ -18,6 +18,8 @@ use crate::{
     outcome::{Outcome, Said},
     pass::Pass,
     runtime::Step,
+    skr,
+    steps::ensure_gardener_cluster,
 };
 
 /// Waits for Gardener.
@@ -43,6 +45,8 @@ impl Step for AwaitShoot {
                     let now = pass.shared.clock.monotonic();
                     pass.remember(|memory| {
                         memory.settled_at.get_or_insert(now);
+                        memory.putting_back = None;
+                        memory.aligned = memory.aligned.or(shoot.metadata.generation);
                     });
                     let (reason, text) = if created {
                         (Reason::ShootCreationCompleted, "Shoot creation completed")
@@ -54,11 +58,18 @@ impl Step for AwaitShoot {
                     Outcome::Done
                 }
                 Verdict::InProgress { creating: true } => {
+                    order_early(pass, &shoot).await;
+                    skr::shake_hands(pass).await;
                     pass.report.say(unknown(Reason::Pending, "Shoot creation in progress"));
                     Outcome::wait("Gardener creating the Shoot", AT_LATEST)
                 }
                 Verdict::InProgress { creating: false } => {
-                    pass.report.say(unknown(Reason::Processing, "Shoot update is in progress"));
+                    skr::shake_hands(pass).await;
+                    let mut text = "Shoot update is in progress".to_owned();
+                    if let Some(path) = &pass.seen.memory.putting_back {
+                        text = format!("{text}: somebody else changed {path}, it is put back as the Runtime has it");
+                    }
+                    pass.report.say(unknown(Reason::Processing, &text));
                     Outcome::wait("Gardener updating the Shoot", AT_LATEST)
                 }
                 Verdict::AskLater { count, left } => {
@@ -92,6 +103,15 @@ impl Step for AwaitShoot {
                 }
             }
         })
+    }
+}
+
+/// The API of a new cluster is there minutes before Gardener is done: its kubeconfig is ordered then, so that it
+/// is not waited for at the end. If it cannot be ordered now it is in its turn.
+async fn order_early(pass: &mut Pass, shoot: &Shoot) {
+    let has_address = shoot.status.as_ref().is_some_and(|status| !status.advertised_addresses.is_empty());
+    if has_address && pass.seen.cluster.is_none() {
+        let _ = ensure_gardener_cluster::order(pass).await;
     }
 }
 

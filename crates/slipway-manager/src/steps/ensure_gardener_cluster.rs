@@ -44,30 +44,33 @@ impl Step for EnsureGardenerCluster {
     }
 
     fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            let wanted = document(&pass.seen, &pass.shared.settings.namespace);
-            let there = pass.seen.cluster.as_ref().and_then(|cluster| serde_json::to_value(&**cluster).ok());
-            if there.is_some_and(|there| ownership::covers(&there, &wanted)) {
-                return Outcome::Done;
+        Box::pin(order(pass))
+    }
+}
+
+/// Orders the kubeconfig, unless that is done.
+pub(super) async fn order(pass: &mut Pass) -> Outcome {
+    let wanted = document(&pass.seen, &pass.shared.settings.namespace);
+    let there = pass.seen.cluster.as_ref().and_then(|cluster| serde_json::to_value(&**cluster).ok());
+    if there.is_some_and(|there| ownership::difference(&there, &wanted).is_none()) {
+        return Outcome::Done;
+    }
+    let (namespace, name) = (&pass.shared.settings.namespace, pass.seen.name());
+    match pass.shared.kcp.tell(Ask::apply(&GARDENER_CLUSTERS, namespace, name, FIELD_MANAGER, wanted)).await {
+        Ok(()) => {
+            if pass.seen.cluster.is_none() {
+                let text = "Gardener Cluster CR created";
+                let (of, reason) = (Type::KubeconfigReady, Reason::GardenerClusterCrCreated);
+                pass.report.say(Said::new(of, Status::Unknown, reason, text));
             }
-            let (namespace, name) = (&pass.shared.settings.namespace, pass.seen.name());
-            match pass.shared.kcp.tell(Ask::apply(&GARDENER_CLUSTERS, namespace, name, FIELD_MANAGER, wanted)).await {
-                Ok(()) => {
-                    if pass.seen.cluster.is_none() {
-                        let text = "Gardener Cluster CR created";
-                        let (of, reason) = (Type::KubeconfigReady, Reason::GardenerClusterCrCreated);
-                        pass.report.say(Said::new(of, Status::Unknown, reason, text));
-                    }
-                    Outcome::Done
-                }
-                Err(error) => Outcome::of_error(
-                    error,
-                    Type::KubeconfigReady,
-                    Reason::KubernetesErr,
-                    "The GardenerCluster cannot be written",
-                ),
-            }
-        })
+            Outcome::Done
+        }
+        Err(error) => Outcome::of_error(
+            error,
+            Type::KubeconfigReady,
+            Reason::KubernetesErr,
+            "The GardenerCluster cannot be written",
+        ),
     }
 }
 

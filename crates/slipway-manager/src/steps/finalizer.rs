@@ -53,13 +53,18 @@ async fn set(pass: &Pass, wanted: bool) -> Result<(), access::Error> {
 
 impl Step for EnsureFinalizer {
     fn applies(&self, seen: &Observation) -> bool {
-        !has(&seen.runtime)
+        let put_on = seen.memory.finalizer_on.is_some() && seen.memory.finalizer_on == seen.runtime.metadata.uid;
+        !has(&seen.runtime) && !put_on
     }
 
     fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
             match set(pass, true).await {
-                Ok(()) => Outcome::Done,
+                Ok(()) => {
+                    let uid = pass.seen.runtime.metadata.uid.clone();
+                    pass.remember(|memory| memory.finalizer_on.clone_from(&uid));
+                    Outcome::Done
+                }
                 Err(error) if error.is_not_found() => Outcome::Halt,
                 Err(error) => Outcome::with_status(
                     error,

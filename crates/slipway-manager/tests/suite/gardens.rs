@@ -40,13 +40,22 @@ impl Ground {
 
     fn api(&self, kind: &str) -> Api<DynamicObject> {
         let resource = match kind {
-            "Shoot" => ApiResource::from_gvk(&GroupVersionKind::gvk("core.gardener.cloud", "v1beta1", kind)),
+            "Shoot" | "SecretBinding" => {
+                ApiResource::from_gvk(&GroupVersionKind::gvk("core.gardener.cloud", "v1beta1", kind))
+            }
             _ => ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", kind)),
         };
         Api::namespaced_with(self.client.clone(), NAMESPACE, &resource)
     }
 
-    /// Puts an object of the core group beside the Shoots.
+    /// Changes a Shoot by a JSON patch.
+    pub(crate) async fn operate(&self, name: &str, operations: Value) -> Result<Value, kube::Error> {
+        let operations = serde_json::from_value(operations).expect("operations");
+        let changed = self.api("Shoot").patch(name, &PatchParams::default(), &Patch::<()>::Json(operations)).await?;
+        Ok(serde_json::to_value(changed).expect("JSON"))
+    }
+
+    /// Puts an object beside the Shoots.
     pub(crate) async fn put(&self, object: &Value) {
         let (kind, name) = (text(object, "/kind"), text(object, "/metadata/name"));
         let api = self.api(&kind);

@@ -5,6 +5,7 @@
 //! servers, where they are built.
 
 mod changes;
+mod debts;
 mod definitions;
 mod deletions;
 mod deployment;
@@ -16,6 +17,7 @@ mod life;
 mod list_ownership;
 mod refusals;
 mod rendered_shoots;
+mod strangers;
 mod sweep;
 mod walk;
 mod world;

@@ -1,7 +1,18 @@
 //! Bad input and a garden in trouble: the condition names the field and repeats Gardener's sentence, nothing is destroyed.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
 use serde_json::{Value, json};
-use slipway_sim::kube::{http::Trouble, status::Status};
+use slipway_sim::kube::{
+    http::{
+        Trouble,
+        troubles::{Garbage, is_watch},
+    },
+    status::Status,
+};
 
 use crate::world::{CORE, PROJECT, With, World, runtime};
 
@@ -128,6 +139,48 @@ async fn trouble_that_may_pass_is_told_and_passes() {
         world.heal();
         world.until_state("shop", "Ready").await;
         assert_eq!(world.garden.shoots().len(), 1);
+    }
+}
+
+/// Whatever is asked of whichever cluster, watches too, twice gets an answer that cannot be read. What it was about
+/// has happened or not; either way it ends well, and there is one of everything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_cannot_be_read_do_no_harm() {
+    for how in [Garbage::Half, Garbage::Page, Garbage::Other] {
+        let world = World::without_manager(With { factor: 5.0, ..With::default() }).await;
+        let struck = Arc::new(Mutex::new(BTreeMap::<String, u32>::new()));
+        let count = struck.clone();
+        world.fail(move |seen| {
+            let what = if is_watch(seen.method, seen.path, seen.query) { "watch" } else { seen.method.as_str() };
+            let mut count = count.lock().expect("lock");
+            let times = count.entry(format!("{what} {} {}", seen.cluster, seen.path)).or_default();
+            *times += 1;
+            (*times <= 2).then_some(Trouble::Garbage(how))
+        });
+        world.begin();
+        world.apply(runtime("shop")).await;
+        world.until_state("shop", "Ready").await;
+        let shoot = world.shoot("shop").expect("there");
+        assert_eq!((world.garden.shoots().len(), &shoot["metadata"]["generation"]), (1, &json!(2)), "{how:?}");
+        assert!(world.secret("shop").expect("there")["data"]["config"].is_string());
+        world.edit("shop", |runtime| runtime["spec"]["shoot"]["provider"]["workers"][0]["maximum"] = json!(25)).await;
+        world.until_state("shop", "Ready").await;
+        assert_eq!(world.shoot("shop").expect("there")["spec"]["provider"]["workers"][0]["maximum"], 25);
+        world.delete("shop").await;
+        world.until_gone("shop").await;
+        assert_eq!((world.garden.shoots().len(), world.secret("shop")), (0, None));
+        let struck = struck.lock().expect("lock");
+        let was = |what: &str| struck.keys().any(|key| key.starts_with(what));
+        let shoots = "garden /apis/core.gardener.cloud/v1beta1/namespaces/garden-dev/shoots";
+        for what in
+            ["watch kcp", "PATCH kcp", &format!("watch {shoots}"), &format!("GET {shoots}/shop")].into_iter().chain(
+                [format!("PATCH {shoots}/shop"), format!("POST {shoots}/shop"), format!("DELETE {shoots}/shop")]
+                    .iter()
+                    .map(String::as_str),
+            )
+        {
+            assert!(was(what), "{what} was never asked: {struck:?}");
+        }
     }
 }
 

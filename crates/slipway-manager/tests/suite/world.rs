@@ -267,6 +267,13 @@ impl World {
         self.condition(name, of)["message"].as_str().unwrap_or_default().to_owned()
     }
 
+    /// What was told about it in events.
+    pub(crate) fn events(&self, name: &str) -> Vec<String> {
+        let all = self.kcp.list("", "events", NAMESPACE);
+        let about = all.iter().filter(|event| event["involvedObject"]["name"] == name);
+        about.map(|event| event["message"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
     /// Waits until it is true.
     pub(crate) async fn until(&self, what: &str, mut is_true: impl FnMut() -> bool) {
         let asking = async {

@@ -14,14 +14,14 @@ use super::{Garden, run::CLUSTER};
 use crate::kube::{
     http::{
         Seen, Trouble,
-        troubles::{End, Spoiled, is_watch},
+        troubles::{End, Garbage, Spoiled, is_watch},
     },
     status::{Details, Status},
 };
 
 /// A fault of the garden's API: which requests, what happens, how often.
 ///
-/// One of `code`, `reset`, `delaySeconds`, `watch`, `stale`; with none of them the request gets a `500`.
+/// One of `code`, `reset`, `garbage`, `delaySeconds`, `watch`, `stale`; with none of them the request gets a `500`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct RequestFault {
@@ -37,6 +37,8 @@ pub struct RequestFault {
     pub retry_after: u32,
     /// Break the connection instead: before, or after the write took effect.
     pub reset: Option<Reset>,
+    /// Do it, and answer what cannot be read.
+    pub garbage: Option<Garbage>,
     /// Do it, so many (real) seconds later.
     pub delay_seconds: Option<f64>,
     /// Open the watch and spoil it; strikes watches alone.
@@ -123,6 +125,7 @@ impl RequestFault {
         match self {
             Self { reset: Some(Reset::Before), .. } => Trouble::Reset,
             Self { reset: Some(Reset::After), .. } => Trouble::ResetAfter,
+            Self { garbage: Some(how), .. } => Trouble::Garbage(*how),
             Self { watch: Some(watch), .. } => Trouble::Watch(watch.spoiled()),
             Self { stale: true, .. } => Trouble::AsOf(version),
             Self { delay_seconds: Some(seconds), .. } => Trouble::Delay(real(*seconds)),

@@ -63,6 +63,8 @@ pub enum Trouble {
     Delay(Duration),
     /// Do it, then break the connection instead of answering.
     ResetAfter,
+    /// Do it, and answer what cannot be read.
+    Garbage(troubles::Garbage),
     /// Open the watch, and spoil it.
     Watch(troubles::Spoiled),
     /// Answer lists that take whatever is cached (`resourceVersion=0`) as of this version.
@@ -166,12 +168,15 @@ async fn serve(
                 head.uri = stale;
             }
         }
-        Some(Trouble::ResetAfter | Trouble::Watch(_)) | None => {}
+        Some(Trouble::ResetAfter | Trouble::Garbage(_) | Trouble::Watch(_)) | None => {}
     }
     let answer =
         answer(cluster, frame, seen.user, head, body, kept).await.unwrap_or_else(|status| answers::refusal(&status));
     match trouble {
         Some(Trouble::ResetAfter) => Err(Reset),
+        Some(Trouble::Garbage(how)) => {
+            Ok(troubles::garble(answer, how, troubles::is_watch(seen.method, seen.path, seen.query)).await)
+        }
         Some(Trouble::Watch(spoiled)) => Ok(troubles::spoil(answer, spoiled)),
         _ => Ok(answer),
     }

@@ -11,8 +11,12 @@ use slipway_model::{
     time::{millis, secs},
 };
 
-use super::bench::{Simulated, json, served};
-use crate::access::{Access, Ask, Breaker, Budget, Options, Priority, resource::SHOOTS};
+use super::bench::{Counting, Simulated, json, served};
+use crate::access::{
+    Access, Ask, Breaker, Budget, Options, Priority,
+    cache::{Cache, Projection, Source},
+    resource::SHOOTS,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_freed_token_goes_to_the_most_important_who_waits() {
@@ -106,3 +110,50 @@ async fn refusals_open_no_breaker() {
     let counters = &access.options().counters;
     assert_eq!(counters.sum(|counted| counted.code == 422 && counted.resource == "shoots"), 30);
 }
+
+/// A cache whose watch broke has nothing to add to the probe, and hears of the return by it.
+#[tokio::test(start_paused = true)]
+async fn while_calls_are_held_no_watch_is_tried_and_all_come_back_with_the_probe() {
+    let (clock, broken) = (Simulated::new(), Arc::new(AtomicBool::new(true)));
+    let asked = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+    let breaker = Breaker::new(Ask::list(&SHOOTS, "garden-dev").with("limit", "1"));
+    let options = Options { breaker: Some(breaker.clone()), ..Options::new("garden", clock.clone()) };
+    let client = served({
+        let (broken, asked) = (broken.clone(), asked.clone());
+        move |_, uri, _| {
+            asked[usize::from(uri.contains("limit=500"))].fetch_add(1, Ordering::Relaxed);
+            let code = if broken.load(Ordering::Relaxed) { 503 } else { 200 };
+            async move { json(code, &json!({"metadata": {"resourceVersion": "1"}, "items": []})) }
+        }
+    });
+    let access = Access::new(client, options);
+    for _ in 0..10 {
+        access.send(Ask::get(&SHOOTS, "garden-dev", "shop")).await.expect_err("broken");
+    }
+    let source = Source {
+        access,
+        resource: &SHOOTS,
+        namespace: "garden-dev".to_owned(),
+        selector: String::new(),
+        random: Arc::new(Counting::default()),
+    };
+    let cache = Cache::<Nothing>::default();
+    let task = tokio::spawn(cache.clone().run(source, Box::new(|_| {})));
+    clock.sleep(secs(61)).await;
+    let lists = asked[1].load(Ordering::Relaxed);
+    assert_eq!(
+        (lists, asked[0].load(Ordering::Relaxed)),
+        (1, 10 + 12),
+        "the first try, and one probe every five seconds"
+    );
+    broken.store(false, Ordering::Relaxed);
+    let before = clock.monotonic();
+    cache.until_synced().await;
+    assert!(clock.monotonic() - before <= secs(5), "{:?}", clock.monotonic() - before);
+    task.abort();
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct Nothing {}
+
+impl Projection for Nothing {}

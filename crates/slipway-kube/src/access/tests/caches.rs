@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use http::Response;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use slipway_model::{ports::Clock as _, time::secs};
 
@@ -13,14 +13,14 @@ use crate::access::{
     resource::SHOOTS,
 };
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Tiny {
     spec: Spec,
 }
 
 impl Projection for Tiny {}
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Spec {
     region: String,
 }

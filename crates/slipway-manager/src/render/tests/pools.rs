@@ -201,6 +201,7 @@ fn the_infrastructure_of_a_living_shoot_is_kept_to_the_letter_without_new_zones(
     }
 }
 
+/// W8.
 #[test]
 fn a_new_zone_is_appended_and_the_zone_of_a_removed_pool_keeps_its_subnets() {
     let mut world = World::least(ProviderType::Aws);

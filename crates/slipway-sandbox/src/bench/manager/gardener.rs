@@ -34,10 +34,13 @@ use super::{
 };
 
 /// How long Gardener works. The real one takes minutes; nobody here waits for what it does meanwhile.
-const TAKES: Duration = millis(100);
+const TAKES: Duration = millis(300);
 
 /// Shoots whose name begins so are left alone: they are wanted as they were made.
 pub(super) const LEFT_ALONE: &str = "burst-";
+
+/// The annotation of Shoots that are copies of a finished one.
+pub(super) const FINISHED: &str = "bench.slipway.dev/finished";
 
 const FINALIZER: &str = "gardener";
 
@@ -80,7 +83,10 @@ impl Gardener {
             let generation = shoot["metadata"]["generation"].as_i64().unwrap_or_default() + i64::from(deleting);
             let seen = shoot["status"]["observedGeneration"].as_i64().unwrap_or_default();
             let is_new = begun.get(&name).is_none_or(|last| *last < generation) && (seen < generation);
-            if !is_new || name.starts_with(LEFT_ALONE) {
+            // Its status comes with the next write.
+            let is_copy =
+                shoot["status"]["lastOperation"].is_null() && !shoot["metadata"]["annotations"][FINISHED].is_null();
+            if !is_new || is_copy || name.starts_with(LEFT_ALONE) {
                 continue;
             }
             begun.insert(name.clone(), generation);

@@ -12,7 +12,10 @@ use slipway_sim::kube::{
     delete,
 };
 
-use super::land::{CORE, GROUP, Land, NAMESPACE, PROJECT, told};
+use super::{
+    gardener::FINISHED,
+    land::{CORE, GROUP, Land, NAMESPACE, PROJECT, told},
+};
 
 /// The one that all others are copies of. Names have one length, so that copies have one size.
 pub(super) const MODEL: &str = "model-00000";
@@ -136,6 +139,7 @@ impl Model {
         let mut shoot = renamed(&self.shoot, &name);
         // Gardener's own, which nobody may bring along.
         shoot["metadata"]["finalizers"] = json!([]);
+        shoot["metadata"]["annotations"][FINISHED] = json!("true");
         shoot["metadata"]["annotations"]["infrastructuremanager.kyma-project.io/input-hash"] =
             json!(draft.input_hash());
         let shoot = put(&land.garden, CORE, "shoots", shoot).await?;

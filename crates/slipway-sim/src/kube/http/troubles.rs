@@ -1,4 +1,4 @@
-//! What goes wrong on purpose with watches and lists.
+//! What goes wrong on purpose with answers, watches and lists.
 //!
 //! A watch is spoiled on its way out: it was opened as always, and what it sends is one line after the
 //! other. So every kind of trouble is a filter of lines, and the watch itself knows nothing of it. A
@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures::{StreamExt as _, stream};
 use http::{Method, Response, Uri};
 
-use super::path::Query;
+use super::{answers, path::Query};
 use crate::{clock, kube::status::Status};
 
 /// How a watch is spoiled. What is not set does not happen.
@@ -40,6 +40,33 @@ pub enum End {
     Expired,
     /// Nothing comes any more, and nobody says so.
     HalfOpen,
+}
+
+/// How an answer is made unreadable. What was asked for is done all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Garbage {
+    /// The first half of it, as if that were all.
+    Half,
+    /// A page for people, as proxies have them, with the code of a success.
+    Page,
+    /// JSON, of a shape that nobody asked for.
+    Other,
+}
+
+/// Makes an answer unreadable.
+pub(super) async fn garble(answer: Response<Body>, how: Garbage, watch: bool) -> Response<Body> {
+    let (parts, body) = answer.into_parts();
+    let code = parts.status.as_u16();
+    match how {
+        Garbage::Page => answers::typed(200, "text/html", "<html><body>It works!</body></html>"),
+        Garbage::Other => answers::json(code, r#"["nobody asked"]"#),
+        Garbage::Half if watch => answers::json(code, r#"{"type":"ADDED","object":{"kind":"#),
+        Garbage::Half => {
+            let whole = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+            answers::typed(code, "application/json", whole.slice(..whole.len() / 2))
+        }
+    }
 }
 
 /// Whether a request opens a watch.
