@@ -125,7 +125,7 @@ pub struct ApiError {
     /// A sentence for people. Data, never a format.
     pub message: String,
     /// All that is wrong with the request.
-    pub violations: Vec<Violation>,
+    pub violations: Box<[Violation]>,
     /// The operation it is about.
     pub operation: Option<OperationId>,
     /// The runtime it is about.
@@ -140,7 +140,7 @@ impl ApiError {
             reason: reason.to_owned(),
             component: component::PROVISIONER,
             message: message.into(),
-            violations: Vec::new(),
+            violations: Box::default(),
             operation: None,
             runtime: None,
         }
@@ -212,7 +212,7 @@ impl From<Violations> for ApiError {
         let only_immutable = found.list.iter().all(|violation| violation.rule == IMMUTABLE);
         let reason = if only_immutable { reason::IMMUTABLE_FIELD } else { reason::VALIDATION };
         let lines: Vec<String> = found.list.iter().map(|v| format!("{}: {}", v.path, v.message)).collect();
-        Self { violations: found.list, ..Self::bad(reason, lines.join("; ")) }
+        Self { violations: found.list.into(), ..Self::bad(reason, lines.join("; ")) }
     }
 }
 

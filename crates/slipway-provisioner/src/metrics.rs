@@ -115,8 +115,17 @@ pub struct Metrics {
     takeovers: Counter,
     news_missed: Counter,
     /// The stage each operation is in here, and since when.
-    stages: Mutex<HashMap<OperationId, (&'static str, &'static str, Duration)>>,
+    stages: Mutex<HashMap<OperationId, Stage>>,
     counted_at: Mutex<Option<Duration>>,
+}
+
+/// A stage that an operation is in.
+#[derive(Debug, Clone, Copy)]
+struct Stage {
+    r#type: &'static str,
+    name: &'static str,
+    since: Duration,
+    has_failed: bool,
 }
 
 /// From a millisecond to a minute, the longest a request may take.
@@ -192,20 +201,21 @@ impl Metrics {
                     let labels = RetryLabels { r#type, stage, component: component.as_str() };
                     self.stage_retries.get_or_create(&labels).inc();
                 }
-                let before = locked(&self.stages).insert(operation, (r#type, stage, now));
+                let mut entered = Stage { r#type, name: stage, since: now, has_failed: outcome == Outcome::Fail };
+                let before = locked(&self.stages).get(&operation).copied();
                 match before {
-                    Some((_, old, since)) if old == stage => {
-                        locked(&self.stages).insert(operation, (r#type, stage, since));
-                    }
-                    Some(left) => self.leave(left, "done", now),
+                    Some(same) if same.name == stage => entered.since = same.since,
+                    Some(left) => self.leave(left, now),
                     None => {}
                 }
+                locked(&self.stages).insert(operation, entered);
             }
             Event::OperationFinished { operation, process, state, duration, .. } => {
                 let Some(kind) = OperationKind::of(&process) else { return };
                 let result = spelled(state);
-                if let Some(left) = locked(&self.stages).remove(&operation) {
-                    self.leave(left, if state == OperationState::Succeeded { "done" } else { "failed" }, now);
+                let left = locked(&self.stages).remove(&operation);
+                if let Some(left) = left {
+                    self.leave(left, now);
                 }
                 let labels = ResultLabels { r#type: kind.as_str(), result };
                 self.operation_duration.get_or_create(&labels).observe(duration.as_secs_f64());
@@ -218,13 +228,9 @@ impl Metrics {
         }
     }
 
-    fn leave(
-        &self,
-        (r#type, stage, since): (&'static str, &'static str, Duration),
-        result: &'static str,
-        now: Duration,
-    ) {
-        let labels = StageLabels { r#type, stage, result };
+    fn leave(&self, left: Stage, now: Duration) {
+        let Stage { r#type, name: stage, since, has_failed } = left;
+        let labels = StageLabels { r#type, stage, result: if has_failed { "failed" } else { "done" } };
         self.stage_duration.get_or_create(&labels).observe(now.saturating_sub(since).as_secs_f64());
     }
 
@@ -336,6 +342,7 @@ mod tests {
         metrics.note(step(id, "A", Outcome::Retry), secs(10));
         metrics.note(step(id, "A", Outcome::Done), secs(20));
         metrics.note(step(id, "B", Outcome::Fail), secs(21));
+        metrics.note(step(id, "Finished", Outcome::Done), secs(25));
         metrics.note(
             Event::OperationFinished {
                 operation: id,

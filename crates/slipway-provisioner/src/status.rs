@@ -86,7 +86,10 @@ pub async fn assemble(request: &Request, record: &RuntimeRecord) -> Result<Runti
     let credentials_secret_name = cluster_config.as_ref().and_then(|config| config.target_secret.clone());
     Ok(RuntimeStatus {
         last_operation_status,
-        runtime_connection_status: Some(connection(record.agent.as_ref(), &api.settings.agent, api.now())),
+        runtime_connection_status: Some(match record.is_live() {
+            true => connection(record.agent.as_ref(), &api.settings.agent, api.now()),
+            false => cut_off(),
+        }),
         runtime_connection_config: kubeconfig.clone().map(|kubeconfig| RuntimeConnectionConfig { kubeconfig }),
         runtime_configuration: Some(RuntimeConfig { cluster_config, kyma_config, kubeconfig, credentials_secret_name }),
         hibernation_status,
@@ -162,6 +165,12 @@ fn hibernation(runtime: Option<&Runtime>) -> Option<HibernationStatus> {
         return None;
     }
     Some(HibernationStatus { hibernated: facts.hibernated, hibernation_possible: facts.hibernation_possible })
+}
+
+/// The agent of a removed runtime went with it, whatever was last seen of it.
+fn cut_off() -> RuntimeConnectionStatus {
+    let errors = Some(vec![Error::of("the runtime has been deprovisioned".to_owned())]);
+    RuntimeConnectionStatus { status: RuntimeAgentConnectionStatus::Disconnected, errors }
 }
 
 /// What was last seen of the agent. A connection that nobody has looked at for long is not believed.

@@ -135,10 +135,10 @@ impl OperationStatus {
     /// What went wrong so far, the latest last; also what was mended by trying again.
     fn errors(&self, #[graphql(context)] request: &Request) -> Option<Vec<Error>> {
         let mut messages: Vec<String> = self.kept().errors.into_iter().map(|trouble| trouble.message).collect();
-        if let Some(verdict) = &self.operation.fields.last_error {
-            if messages.last() != Some(&verdict.message) {
-                messages.push(verdict.message.clone());
-            }
+        if let Some(verdict) = &self.operation.fields.last_error
+            && messages.last() != Some(&verdict.message)
+        {
+            messages.push(verdict.message.clone());
         }
         let most = request.api.settings.limits.errors_shown;
         messages.drain(..messages.len().saturating_sub(most));

@@ -40,10 +40,8 @@ pub(super) async fn resolve(
     let wanted = input::provision(config, api.rules(), &*api.random)?;
     let (project, shoot_name) = names(api, &wanted.cluster)?;
     let has_chosen_name = wanted.has_chosen_name;
-    if has_chosen_name {
-        if let Some(there) = api.runtimes.runtime_by_name(&project, &shoot_name).await? {
-            return replay(request, &there, &tenant, &wanted.cluster).await;
-        }
+    if has_chosen_name && let Some(there) = api.runtimes.runtime_by_name(&project, &shoot_name).await? {
+        return replay(request, &there, &tenant, &wanted.cluster).await;
     }
 
     let operation_id = api.draw_operation();
@@ -88,7 +86,7 @@ pub(super) async fn resolve(
     }
     match stored? {
         Stored::New(operation, kind, director_id) => {
-            Ok(OperationStatus::new(operation, kind).with_director_id(director_id))
+            Ok(OperationStatus::new(*operation, kind).with_director_id(director_id))
         }
         Stored::Raced(there, wanted) if has_chosen_name => replay(request, &there, &tenant, &wanted).await,
         Stored::Raced(..) => {
@@ -115,7 +113,7 @@ fn names(api: &Api, cluster: &ClusterSpec) -> Result<(ProjectName, ShootName), A
 }
 
 enum Stored {
-    New(Operation, OperationKind, Option<String>),
+    New(Box<Operation>, OperationKind, Option<String>),
     /// Somebody else stored a runtime of this name at the same time.
     Raced(Box<RuntimeRecord>, Box<ClusterSpec>),
 }
@@ -156,7 +154,7 @@ async fn store(
         operation: api.operation(operation_id, id, kind, &begin, &request.caller.identity)?,
     };
     match api.accept(&acceptance).await.map_err(|error| ApiError::from(error).about(id))? {
-        Accepted::New(operation) => Ok(Stored::New(operation, kind, director_id)),
+        Accepted::New(operation) => Ok(Stored::New(Box::new(operation), kind, director_id)),
         Accepted::NameTaken(there) => Ok(Stored::Raced(Box::new(there), Box::new(cluster))),
         // One that is busy is there, too; what it is busy with is told to its tenant only, by its status.
         Accepted::IdTaken(_) | Accepted::Busy(_) => {
@@ -202,13 +200,12 @@ async fn replay(
         return Err(conflict(message).about(there.id));
     }
     let operations = api.runtimes.runtime_operations(there.id, None, OPERATIONS_MAX).await?;
-    if let Some(last) = operations.first() {
-        if matches!(last.state, OperationState::Failed | OperationState::Canceled) {
-            let message =
-                format!("the last operation of runtime {}, {}, failed; deprovision it first", there.id, last.id);
-            let error = ApiError::bad(reason::NEEDS_DEPROVISIONING, message).about(there.id);
-            return Err(ApiError { operation: Some(last.id), ..error });
-        }
+    if let Some(last) = operations.first()
+        && matches!(last.state, OperationState::Failed | OperationState::Canceled)
+    {
+        let message = format!("the last operation of runtime {}, {}, failed; deprovision it first", there.id, last.id);
+        let error = ApiError::bad(reason::NEEDS_DEPROVISIONING, message).about(there.id);
+        return Err(ApiError { operation: Some(last.id), ..error });
     }
     let provisioning = operations.into_iter().find_map(|operation| {
         let kind = OperationKind::of(&operation.process).filter(|kind| kind.provisions())?;

@@ -185,16 +185,14 @@ impl Change {
             Ok(asked) => asked,
             Err(problem) => return self.found.add(path, "V11", format!("{} {problem}", quoted(text))),
         };
-        let known = [actual, Some(self.spec.kubernetes_version.as_str())];
-        let known = known.into_iter().flatten().filter_map(|text| Some((text.parse::<Version>().ok()?, text)));
-        let highest =
-            known.max_by(|left, right| left.0.cmp(&right.0)).map(|(version, text)| (version, text.to_owned()));
-        match highest {
-            Some((highest, kept)) if asked < highest => {
+        // What was asked for last counts only while nobody has seen the cluster: Gardener may have refused it.
+        let known = actual.unwrap_or(&self.spec.kubernetes_version).to_owned();
+        match known.parse::<Version>() {
+            Ok(highest) if asked < highest => {
                 self.found.warn(format!(
-                    "the cluster keeps Kubernetes {kept}: {text} is lower, and a version is never lowered"
+                    "the cluster keeps Kubernetes {known}: {text} is lower, and a version is never lowered"
                 ));
-                self.spec.kubernetes_version = kept;
+                self.spec.kubernetes_version = known;
             }
             _ => self.spec.kubernetes_version = text.to_owned(),
         }

@@ -9,6 +9,7 @@
 //! again.
 
 use slipway_engine::{Step, StepCtx, StepResult};
+use slipway_kube::Runtime;
 use slipway_model::{Component, time::secs};
 
 use super::{Outcome, record, settle, wait};
@@ -49,7 +50,18 @@ async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     match resource::progress(&runtime, None, false) {
         Progress::Failed(error) if is_about_deletion => Ok(ctx.fail(error)),
         Progress::Failed(_) | Progress::Ready | Progress::Working(_) => {
-            wait(ctx, secs(20), systems.deadlines.cluster_deletion, "waiting for the cluster to go")
+            wait(ctx, secs(20), systems.deadlines.cluster_deletion, waiting_for(&runtime))
         }
+    }
+}
+
+/// What is waited for, in the manager's words where it has some: it may hold a deletion until a person confirms it.
+fn waiting_for(runtime: &Runtime) -> String {
+    let conditions = runtime.status.iter().flat_map(|status| &status.conditions);
+    let said =
+        conditions.into_iter().find(|condition| condition.type_ == "Deprovisioned" && condition.status != "True");
+    match said.filter(|condition| !condition.message.is_empty()) {
+        Some(condition) => format!("waiting for the cluster to go: {}", condition.message),
+        None => "waiting for the cluster to go".to_owned(),
     }
 }

@@ -134,10 +134,12 @@ fn scalar(kind: Kind, text: &str) -> Option<Value> {
 fn rewrite_variables(values: &mut Map<String, Value>, tokens: &[Token<'_>]) {
     for window in tokens.windows(4) {
         let [dollar, name, colon, scalar] = window else { continue };
-        if dollar.is("$") && colon.is(":") && scalar.is(SCALAR) {
-            if let Some(value) = values.get_mut(name.text).filter(|value| value.is_object()) {
-                *value = Value::String(value.to_string());
-            }
+        if dollar.is("$")
+            && colon.is(":")
+            && scalar.is(SCALAR)
+            && let Some(value) = values.get_mut(name.text).filter(|value| value.is_object())
+        {
+            *value = Value::String(value.to_string());
         }
     }
     values.values_mut().for_each(rewrite_fields);

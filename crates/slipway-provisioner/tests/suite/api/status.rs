@@ -142,6 +142,7 @@ async fn a_runtime_that_is_gone_has_a_status_without_secrets() {
     assert_eq!(status["runtimeConfiguration"]["clusterConfig"]["name"], "shop");
     assert_eq!(status["runtimeConfiguration"]["clusterConfig"]["administrators"], json!([]));
     assert!(problems(&status).contains("deprovisioned") && !status.to_string().contains("hush"));
+    assert_eq!(status["runtimeConnectionStatus"]["status"], "Disconnected", "its agent went with it");
 }
 
 #[tokio::test]

@@ -303,3 +303,17 @@ async fn an_unknown_runtime_is_not_found() {
     let reply = upgrade(&bench, "6f1de04b-4b5a-4a1c-8b0a-2f9a3c1d0b6a", json!({"gardenerConfig": {}})).await;
     assert_eq!(reply.error(), (404, "err_db_not_found".to_owned()));
 }
+
+#[tokio::test]
+async fn after_a_version_that_gardener_refused_the_actual_one_can_be_asked_for_again() {
+    let bench = Bench::start().await;
+    let id = bench.living(&cluster("gcp", "shop", &[])).await;
+    let facts = json!({"kubernetesVersion": "1.33.4"});
+    super::status::show(&bench, &id, super::status::Seen { facts, ..Default::default() }).await;
+    let refused = upgrade(&bench, &id, json!({"gardenerConfig": {"kubernetesVersion": "1.99.0"}})).await;
+    let operation = refused.data("result")["id"].as_str().expect("an id").to_owned();
+    bench.end(&operation, OperationState::Failed).await;
+    let back = upgrade(&bench, &id, json!({"gardenerConfig": {"kubernetesVersion": "1.33.4"}})).await.data("result");
+    assert_eq!(back["warnings"], json!([]), "the cluster never had 1.99.0");
+    assert_eq!(bench.stored(&id).await["kubernetesVersion"], "1.33.4");
+}

@@ -80,11 +80,14 @@ fn fitting(field: &str) -> &'static [&'static str] {
     }
 }
 
+/// A root field: kind and name, arguments with their types, and whether its result is an object.
+type Root = (String, Vec<(String, Value)>, bool);
+
 /// The input types of the schema.
 pub(super) struct Types {
     objects: BTreeMap<String, Vec<(String, Value)>>,
     enums: BTreeMap<String, Vec<String>>,
-    mutations: Vec<(String, Vec<(String, Value)>, bool)>,
+    mutations: Vec<Root>,
 }
 
 impl Types {
@@ -168,7 +171,7 @@ impl Types {
         body.to_string().into_bytes()
     }
 
-    fn named(&self, root: &str) -> &(String, Vec<(String, Value)>, bool) {
+    fn named(&self, root: &str) -> &Root {
         self.mutations.iter().find(|(name, ..)| name == root).expect("it is in the schema")
     }
 
