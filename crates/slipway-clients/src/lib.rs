@@ -8,7 +8,13 @@
 pub mod answer;
 pub mod base_url;
 pub mod broker;
+pub mod director;
 pub mod hello;
+pub mod oauth;
+pub mod provisioner;
+pub mod reconciler;
+#[cfg(test)]
+mod testing;
 mod transport;
 
 pub use answer::{Answer, chain};

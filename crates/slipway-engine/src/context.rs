@@ -9,7 +9,7 @@ use std::{
 };
 
 use slipway_model::{
-    KnownBug, Operation, OperationState, OperationType, StepRecord, Timestamp, WaitKey,
+    Ending, KnownBug, LastError, Operation, OperationState, OperationType, StepRecord, Timestamp, WaitKey,
     operation::Fields,
     ports::Next,
     time::{mins, secs, spell},
@@ -114,6 +114,21 @@ impl<D: Domain> StepCtx<D> {
         std::future::pending().await
     }
 
+    /// Changes the data; written with the result of the run, whatever that is.
+    pub fn remember(&mut self, change: impl FnMut(&mut D::Data) + Send + 'static) {
+        self.hold.change_data(change);
+    }
+
+    /// The verdict, once there is one: what a finalizer looks at.
+    pub fn ending(&self) -> Option<&Ending> {
+        self.hold.operation.fields.ending.as_ref()
+    }
+
+    /// What made the operation fail, once that is decided.
+    pub fn last_error(&self) -> Option<&LastError> {
+        self.hold.operation.fields.last_error.as_ref()
+    }
+
     /// Sets the sentence users read while the operation runs; written with the result of the run.
     pub fn describe(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
@@ -146,8 +161,7 @@ impl<D: Domain> StepCtx<D> {
         reason: impl Into<String>,
         on_timeout: StepError,
     ) -> StepResult {
-        let waited = self.ledger.first_run_at.map_or(Duration::ZERO, |first| self.now().since(first));
-        match max.checked_sub(waited) {
+        match max.checked_sub(self.running_for()) {
             Some(left) if !left.is_zero() => self.wait(on, at_latest.min(left), reason),
             _ => StepResult::Fail { error: on_timeout },
         }
@@ -200,8 +214,13 @@ impl<D: Domain> StepCtx<D> {
         StepResult::Finish { state, description: description.into() }
     }
 
+    /// How long this step has been at it, from its first run: waits and errors alike, over restarts.
+    pub fn running_for(&self) -> Duration {
+        self.ledger.first_run_at.map_or(Duration::ZERO, |first| self.now().since(first))
+    }
+
     /// How long errors have lasted, from the ledger: no restart and no write resets it.
-    fn failing_for(&self) -> Duration {
+    pub fn failing_for(&self) -> Duration {
         let bugs = self.life.shared.config.bugs;
         let stored: &Operation = &self.hold.operation;
         let since = if bugs.has(KnownBug::RetryClockResetByWrite) {

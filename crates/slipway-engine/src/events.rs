@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use slipway_model::{
-    Component, InstanceId, LastError, OperationId, OperationState, OperationType, Reason, RecordKind, recorder::Outcome,
+    Component, InstanceId, LastError, OperationId, OperationState, OperationType, ProcessKey, Reason, RecordKind,
+    recorder::Outcome,
 };
 
 /// News. Delivered in process; a slow listener loses the oldest and never holds up the engine.
@@ -17,6 +18,8 @@ pub enum Event {
         instance_id: InstanceId,
         /// Type.
         kind: OperationType,
+        /// Process.
+        process: ProcessKey,
         /// Plan.
         plan: String,
         /// Stage.
@@ -42,6 +45,8 @@ pub enum Event {
         instance_id: InstanceId,
         /// Type.
         kind: OperationType,
+        /// Process.
+        process: ProcessKey,
         /// Plan.
         plan: String,
         /// How it ended.
@@ -50,6 +55,11 @@ pub enum Event {
         last_error: Option<LastError>,
         /// From acceptance to end.
         duration: Duration,
+    },
+    /// Operations of dead replicas were made free for all; this one may or may not run them.
+    LeasesTaken {
+        /// How many.
+        operations: usize,
     },
     /// This replica was given up by the others, or lost the database for too long.
     LeaseLost,

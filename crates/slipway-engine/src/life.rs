@@ -190,7 +190,8 @@ impl<D: Domain> Life<D> {
         match self.shared.store.take_over(dead, self.shared.time.now()).await {
             Ok(0) => {}
             Ok(count) => {
-                tracing::warn!(dead = %dead.id, operations = count, "took over the operations of a dead replica")
+                tracing::warn!(dead = %dead.id, operations = count, "took over the operations of a dead replica");
+                let _ = self.shared.events.send(Event::LeasesTaken { operations: count });
             }
             // Its heartbeat is still unchanged at the next look, so this is tried again.
             Err(error) => tracing::warn!(dead = %dead.id, %error, "could not take over from a dead replica"),

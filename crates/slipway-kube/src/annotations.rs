@@ -41,3 +41,12 @@ pub const CLEANUP_EXTENDED_APIS: &str = "shoot.gardener.cloud/cleanup-extended-a
 pub const CLEANUP_RESOURCES: &str = "shoot.gardener.cloud/cleanup-kubernetes-resources-finalize-grace-period-seconds";
 /// On a Shoot, Gardener's: the same for webhooks.
 pub const CLEANUP_WEBHOOKS: &str = "shoot.gardener.cloud/cleanup-webhooks-finalize-grace-period-seconds";
+
+/// On a Runtime, the provisioner's: the operation that last wrote it.
+pub const OPERATION_ID: &str = "provisioner.slipway.io/operation-id";
+/// On a Runtime, the provisioner's: the runtime's name for people; free text does not fit a label.
+pub const DISPLAY_NAME: &str = "provisioner.slipway.io/display-name";
+/// On a Runtime, the provisioner's: what people say about it.
+pub const DESCRIPTION: &str = "provisioner.slipway.io/description";
+/// On a Runtime, the provisioner's: the labels of its registration that are no labels here, as JSON.
+pub const DIRECTOR_LABELS: &str = "provisioner.slipway.io/director-labels";

@@ -4,6 +4,7 @@
 //! read unchanged. What is Gardener's (workers, provider configurations) is typed only where it is
 //! looked at; the rest is kept as it came.
 
+mod extras;
 mod oidc;
 mod registry_cache;
 mod rules;
@@ -16,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    extras::{AutoUpdate, ClusterFacts, Dns, DnsProvider, Hibernation, Maintenance, ShootExtras},
     oidc::{AdditionalOidcConfig, ClientAuthentication, OidcConfig},
     registry_cache::{
         GarbageCollection, ImageRegistryCache, RegistryCacheConfig, RegistryCacheHttp, RegistryCacheProxy,

@@ -9,11 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     annotations,
-    runtime::{LastError, LastOperation, Raw},
+    runtime::{ClusterFacts, LastError, LastOperation, Raw},
 };
 
 /// The audit policy for Runtimes that ask for it by annotation.
 pub const EXPERIMENTAL_AUDIT_POLICY: &str = "experimental-audit-policy";
+
+/// The constraint that says whether a Shoot can be put to sleep.
+const HIBERNATION_POSSIBLE: &str = "HibernationPossible";
 
 /// Name of the ConfigMap with the operators' login of a Shoot.
 pub fn structured_auth_config_name(shoot: &str) -> String {
@@ -60,6 +63,17 @@ pub struct ShootSpec {
     /// Its cloud.
     #[serde(default)]
     pub provider: ShootProvider,
+    /// Its version.
+    #[serde(default)]
+    pub kubernetes: ShootKubernetes,
+}
+
+/// A version.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ShootKubernetes {
+    /// The one it has, or is on its way to.
+    #[serde(default)]
+    pub version: String,
 }
 
 /// Where an API server is found.
@@ -124,6 +138,23 @@ pub struct ShootStatus {
     /// Whether it sleeps.
     #[serde(default, rename = "hibernated")]
     pub is_hibernated: bool,
+    /// What cannot be done with it, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<Constraint>,
+}
+
+/// Whether something can be done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Constraint {
+    /// What, such as `HibernationPossible`.
+    #[serde(default, rename = "type")]
+    pub constraint_type: String,
+    /// `True`, `False`, `Progressing` or `Unknown`.
+    #[serde(default)]
+    pub status: String,
+    /// Why not.
+    #[serde(default)]
+    pub message: String,
 }
 
 /// An address of an API server.
@@ -151,6 +182,22 @@ impl Shoot {
     /// An annotation's value; none when it is absent or empty.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.metadata.annotations.as_ref()?.get(key).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// What the cluster is really like.
+    pub fn facts(&self) -> ClusterFacts {
+        let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let status = self.status.clone().unwrap_or_default();
+        let can_sleep = status.constraints.iter().find(|row| row.constraint_type == HIBERNATION_POSSIBLE);
+        let cannot = can_sleep.filter(|row| row.status == "False");
+        ClusterFacts {
+            seed_name: status.seed_name.clone().or_else(|| self.spec.seed_name.clone()),
+            domain: self.spec.dns.as_ref().and_then(|dns| dns.domain.clone()),
+            kubernetes_version: given(&self.spec.kubernetes.version),
+            hibernated: Some(status.is_hibernated),
+            hibernation_possible: can_sleep.map(|row| row.status != "False"),
+            hibernation_message: cannot.and_then(|row| given(&row.message)),
+        }
     }
 
     /// Whether an extension is there and on.
@@ -198,6 +245,22 @@ mod tests {
         let status = shoot.status.expect("a status");
         assert_eq!(status.last_operation.expect("one").operation_type, "NewWord");
         assert_eq!(status.last_errors[0].codes, ["ERR_NEW"]);
+    }
+
+    #[test]
+    fn what_the_cluster_is_really_like_is_told() {
+        let shoot: Shoot = serde_json::from_value(json!({
+            "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot", "metadata": { "name": "first" },
+            "spec": { "dns": { "domain": "first.example.com" }, "seedName": "bound", "kubernetes": { "version": "1.33.2" } },
+            "status": { "seedName": "hosts", "hibernated": true, "constraints": [
+                { "type": "HibernationPossible", "status": "False", "message": "a webhook is in the way" } ] },
+        }))
+        .expect("read");
+        let facts = shoot.facts();
+        assert_eq!((facts.seed_name.as_deref(), facts.domain.as_deref()), (Some("hosts"), Some("first.example.com")));
+        assert_eq!((facts.kubernetes_version.as_deref(), facts.hibernated), (Some("1.33.2"), Some(true)));
+        assert_eq!(facts.hibernation_possible, Some(false));
+        assert_eq!(facts.hibernation_message.as_deref(), Some("a webhook is in the way"));
     }
 
     #[test]

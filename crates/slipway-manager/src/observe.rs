@@ -67,6 +67,13 @@ impl Observation {
         reported.max(self.memory.acknowledged)
     }
 
+    /// Whether its cluster sleeps, or is about to.
+    pub fn is_asleep(&self) -> bool {
+        let wanted = self.runtime.spec.shoot.extras.hibernation.is_some_and(|hibernation| hibernation.enabled);
+        let status = self.shoot.as_ref().and_then(|shoot| shoot.status.as_ref());
+        wanted || status.is_some_and(|status| status.is_hibernated)
+    }
+
     /// Whether the Shoot must not be patched.
     pub fn is_suspended(&self) -> bool {
         self.runtime.annotation(annotations::SUSPEND_PATCH) == Some("true")

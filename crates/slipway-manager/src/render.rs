@@ -16,11 +16,13 @@ mod draft;
 mod extensions;
 mod feature_gates;
 mod hash;
+mod hibernation;
 mod identity;
 mod infrastructure;
 mod maintenance;
 mod networking;
 mod resources;
+mod seed;
 mod seed_selector;
 mod structured_auth;
 mod token;
@@ -194,6 +196,7 @@ static TRANSFORMERS: &[Transformer] = &[
         create: Write(seed_selector::write),
         patch: Write(seed_selector::write),
     },
+    Transformer { name: "seed", paths: &["spec.seedName"], create: Write(seed::write), patch: Write(seed::write) },
     Transformer {
         name: "structured_auth",
         paths: &["spec.kubernetes.kubeAPIServer.structuredAuthentication"],
@@ -259,6 +262,12 @@ static TRANSFORMERS: &[Transformer] = &[
         paths: &["spec.maintenance"],
         create: Write(maintenance::write),
         patch: Write(maintenance::write),
+    },
+    Transformer {
+        name: "hibernation",
+        paths: &["spec.hibernation.enabled"],
+        create: Write(hibernation::write),
+        patch: Write(hibernation::write),
     },
     Transformer {
         name: "audit",

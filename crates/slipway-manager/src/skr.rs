@@ -61,6 +61,10 @@ pub fn written_hash(seen: &Observation) -> Option<&str> {
 
 /// Whether the cluster must be called.
 pub fn is_due(seen: &Observation) -> bool {
+    // Nobody answers in a cluster that sleeps; what is due is done when it is awake.
+    if seen.is_asleep() {
+        return false;
+    }
     let differs = written_hash(seen) != Some(seen.prepared_hash.as_str());
     let stale = seen.memory.prepared_at.is_some_and(|at| seen.now.saturating_sub(at) > LOOKED_AFTER);
     differs || stale || !is_told(seen)

@@ -57,6 +57,7 @@ pub fn merge(
         let seen = shoot.status.as_ref();
         status.shoot_last_operation = seen.and_then(|status| status.last_operation.clone());
         status.shoot_last_errors = seen.map(|status| status.last_errors.clone()).unwrap_or_default();
+        status.facts = shoot.facts();
     }
     for said in &report.said {
         let old = status.conditions.iter().position(|condition| condition.type_ == said.of.as_str());

@@ -5,11 +5,13 @@ use std::{future::Future, pin::Pin};
 
 mod clock;
 mod random;
+mod runtimes;
 mod storage;
 mod transport;
 
 pub use clock::Clock;
 pub use random::Random;
+pub use runtimes::*;
 pub use storage::*;
 pub use transport::{Transport, TransportError};
 

@@ -35,6 +35,22 @@ spelled! {
         AccountPool => "account-pool",
         /// The director.
         Director => "director",
+        /// The same in the provisioner's words, which its clients match on; so are all that follow.
+        CompassDirector => "compass director",
+        /// The agent's connection.
+        CompassConnection => "compass connection",
+        /// Whoever installs Kyma.
+        KymaInstaller => "kyma installer",
+        /// Gardener.
+        Gardener => "gardener",
+        /// The provisioner's storage.
+        ProvisionerDb => "db - provisioner",
+        /// The provisioner's calls to the control plane.
+        ProvisionerK8s => "k8s client - provisioner",
+        /// The provisioner's calls to a customer's cluster.
+        ClusterK8s => "k8s client - cluster",
+        /// The infrastructure manager, as the provisioner spells it.
+        Infrastructure => "infrastructure manager",
     }
 }
 
@@ -87,6 +103,18 @@ reasons! {
     DbInternal => "err_db_internal",
     /// An outside system answered with a status we cannot use.
     HttpStatusCode => "err_http_status_code",
+    /// A stage of the provisioner has reached its deadline.
+    ProvisionerTimeout => "err_provisioner_timeout",
+    /// An installation of Kyma could not be started.
+    TriggerKymaInstall => "err_trigger_kyma_install",
+    /// The state of an installation of Kyma could not be read, or is an error.
+    CheckKymaInstallationState => "err_check_kyma_installation_state",
+    /// A removal of Kyma could not be started.
+    TriggerKymaUninstall => "err_trigger_kyma_uninstall",
+    /// The agent did not connect.
+    AgentConnection => "err_agent_connection",
+    /// The Runtime resource is gone although nobody asked for that.
+    RuntimeGone => "err_runtime_gone",
 }
 
 impl From<Reason> for String {

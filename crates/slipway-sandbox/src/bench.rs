@@ -7,4 +7,5 @@ pub mod kube;
 pub mod manager;
 pub mod measure;
 mod part;
+pub mod provisioner;
 pub mod render;

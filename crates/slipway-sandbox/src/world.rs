@@ -9,6 +9,7 @@
 mod clusters;
 mod folder;
 mod landscape;
+mod provisioning;
 
 use std::{
     io,
@@ -19,6 +20,7 @@ use std::{
 use slipway_server::{
     ConfigError, News, Server, Settings, Sources, StartError, Status, config,
     manager::{ManagerRole, RoleError},
+    provisioner,
 };
 use slipway_sim::{Listening, Systems};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
@@ -38,6 +40,8 @@ pub struct Options {
     pub data_dir: PathBuf,
     /// Where the API listens.
     pub listen: SocketAddr,
+    /// Where the provisioner listens.
+    pub provisioner: SocketAddr,
     /// How fast time passes in the garden.
     pub pace: Pace,
     /// All chance of the garden comes from this.
@@ -65,6 +69,9 @@ pub enum UpError {
     /// The server does not start.
     #[error(transparent)]
     Server(#[from] StartError),
+    /// The provisioner does not start.
+    #[error("the provisioner does not start: {0}")]
+    Provisioner(#[from] provisioner::RoleError),
     /// The infrastructure manager does not start.
     #[error("the infrastructure manager does not start: {0}")]
     Manager(#[from] RoleError),
@@ -76,7 +83,7 @@ impl UpError {
         match self {
             Self::Config(_) | Self::Manager(RoleError::Files(_)) => true,
             Self::Server(error) => error.is_configuration(),
-            Self::Folder(_) | Self::Simulator(_) | Self::Clusters(_) | Self::Manager(_) => false,
+            Self::Folder(_) | Self::Simulator(_) | Self::Clusters(_) | Self::Manager(_) | Self::Provisioner(_) => false,
         }
     }
 }
@@ -84,6 +91,7 @@ impl UpError {
 /// The running landscape.
 pub struct World {
     server: Server,
+    provisioning: provisioning::Provisioning,
     manager: ManagerRole,
     clusters: Clusters,
     folder: Folder,
@@ -95,6 +103,8 @@ pub struct World {
 /// begins between the two.
 pub struct Plan {
     settings: Settings,
+    provisioner: SocketAddr,
+    pace: Pace,
     clusters: Clusters,
     folder: Folder,
     systems: Systems,
@@ -104,7 +114,7 @@ pub struct Plan {
 impl Plan {
     /// Takes the data folder, makes what is missing in it, and starts the simulators and the clusters.
     pub async fn make(options: Options) -> Result<Self, UpError> {
-        let Options { data_dir, listen, pace, seed, environment } = options;
+        let Options { data_dir, listen, provisioner, pace, seed, environment } = options;
         let folder = Folder::take(&data_dir)?;
         let systems = Systems::default();
         let mut listening = systems.listen().await.map_err(UpError::Simulator)?;
@@ -120,7 +130,7 @@ impl Plan {
         let settings = config::load(&sources)?;
         let clusters = Clusters::start(folder.path(), listen.ip(), pace, seed).await?;
         listening.push((GARDEN, clusters.garden().control().await.map_err(UpError::Simulator)?));
-        Ok(Self { settings, clusters, folder, systems, listening })
+        Ok(Self { settings, provisioner, pace, clusters, folder, systems, listening })
     }
 
     /// The settings.
@@ -130,11 +140,25 @@ impl Plan {
 
     /// Starts the server.
     pub async fn start(self) -> Result<World, UpError> {
-        let Self { settings, clusters, folder, systems, listening } = self;
+        let Self { settings, provisioner, pace, clusters, folder, systems, listening } = self;
         let server = Server::start(settings).await?;
         tokio::spawn(pass_on(systems.hello.reads(), server.news()));
         let manager = landscape::manage(folder.path(), &clusters).await?;
-        Ok(World { server, manager, clusters, folder, systems, listening })
+        let url_of = |name: &str| {
+            listening.iter().find(|(other, _)| *other == name).map(|(_, socket)| socket.url()).unwrap_or_default()
+        };
+        let place = provisioning::Place {
+            folder: &folder,
+            server: &server,
+            clusters: &clusters,
+            systems: &systems,
+            director: url_of("director"),
+            reconciler: url_of("reconciler"),
+            listen: provisioner,
+            pace,
+        };
+        let provisioning = provisioning::Provisioning::start(place).await?;
+        Ok(World { server, provisioning, manager, clusters, folder, systems, listening })
     }
 }
 
@@ -167,6 +191,21 @@ impl World {
         self.folder.token_file()
     }
 
+    /// Where the provisioner listens.
+    pub fn provisioner(&self) -> SocketAddr {
+        self.provisioning.role.address()
+    }
+
+    /// Where the provisioner's figures are.
+    pub fn provisioner_metrics(&self) -> Option<SocketAddr> {
+        self.provisioning.role.metrics_address()
+    }
+
+    /// The file with a token for the provisioner.
+    pub fn provisioner_token_file(&self) -> &Path {
+        &self.provisioning.token_file
+    }
+
     /// The folder.
     pub fn data_dir(&self) -> &Path {
         self.folder.path()
@@ -194,6 +233,7 @@ impl World {
 
     /// Stops in good order.
     pub async fn stop(self) {
+        self.provisioning.role.stop().await;
         self.server.stop().await;
         // Dropped, not said goodbye to: it holds no Lease here, and nothing of it is lost.
         drop(self.manager);

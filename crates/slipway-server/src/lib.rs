@@ -9,12 +9,13 @@ pub mod http;
 pub mod log;
 pub mod manager;
 mod metrics;
+pub mod provisioner;
 mod server;
 pub mod shoots;
 mod signals;
 
 pub use config::{ConfigError, Settings, Sources};
-pub use server::{News, Server, StartError};
+pub use server::{News, Server, StartError, Store};
 pub use signals::Signals;
 pub use slipway_engine::{Status, SystemClock};
 pub use slipway_model::ports::Clock;

@@ -169,6 +169,7 @@ impl Metrics {
             Event::LeaseLost => {
                 self.lease_lost.inc();
             }
+            Event::LeasesTaken { .. } => {}
         }
     }
 
@@ -246,6 +247,7 @@ mod tests {
             operation: id,
             instance_id: instance_id.clone(),
             kind: OperationType::Update,
+            process: slipway_model::ProcessKey { name: "p".to_owned(), version: 1 },
             plan: "p".to_owned(),
             stage: "s",
             step: "Step",
@@ -267,6 +269,7 @@ mod tests {
             operation: id,
             instance_id,
             kind: OperationType::Update,
+            process: slipway_model::ProcessKey { name: "p".to_owned(), version: 1 },
             plan: "p".to_owned(),
             state: OperationState::Failed,
             last_error: None,

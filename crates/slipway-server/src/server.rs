@@ -10,10 +10,10 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use secrecy::ExposeSecret;
 use slipway_broker::{Addresses, Broker, Systems};
 use slipway_clients::HttpTransport;
-use slipway_engine::{Engine, Parts, RecordingTransport, Registry, Status, SystemClock, SystemRandom};
+use slipway_engine::{Engine, EngineConfig, Parts, RecordingTransport, Registry, Status, SystemClock, SystemRandom};
 use slipway_model::{
     WaitKey,
-    ports::{Clock, Storage, TransportError},
+    ports::{Clock, Runtimes, Storage, TransportError},
     time::secs,
 };
 use slipway_store::{Keyring, KeyringError, OpenError, PgOptions, PgStore, SqliteStore};
@@ -72,6 +72,8 @@ impl StartError {
 /// good order.
 pub struct Server {
     api: Api,
+    store: Store,
+    engine: EngineConfig,
     address: SocketAddr,
     clock: Arc<dyn Clock>,
     grace: Duration,
@@ -96,7 +98,7 @@ impl Server {
 
         let grace = settings.engine.grace;
         let parts = Parts {
-            store,
+            store: store.storage.clone(),
             registry,
             systems: Arc::new(systems),
             clock: clock.clone(),
@@ -116,12 +118,22 @@ impl Server {
             )
         };
         tracing::info!(%address, "listening");
-        Ok(Self { api, address, clock, grace, stop_listening, serving, counting })
+        Ok(Self { api, store, engine: settings.engine, address, clock, grace, stop_listening, serving, counting })
     }
 
     /// Where the API listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The database, for other roles of the same process.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The settings of its engine.
+    pub fn engine_config(&self) -> &EngineConfig {
+        &self.engine
     }
 
     /// Whether the engine is at work.
@@ -199,12 +211,34 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     })
 }
 
-async fn open(database: &Database, keyring: Keyring, clock: Arc<dyn Clock>) -> Result<Arc<dyn Storage>, OpenError> {
+/// One database by its two ports.
+#[derive(Clone)]
+pub struct Store {
+    /// Operations.
+    pub storage: Arc<dyn Storage>,
+    /// Runtimes.
+    pub runtimes: Arc<dyn Runtimes>,
+}
+
+impl Store {
+    /// Opens the database that the settings name.
+    pub async fn open(settings: &Settings) -> Result<Self, StartError> {
+        let keyring = keyring(&settings.keys, Arc::new(SystemRandom::default()))?;
+        Ok(open(&settings.database, keyring, Arc::new(SystemClock::default())).await?)
+    }
+
+    fn of<S: Storage + Runtimes>(store: S) -> Self {
+        let store = Arc::new(store);
+        Self { storage: store.clone(), runtimes: store }
+    }
+}
+
+async fn open(database: &Database, keyring: Keyring, clock: Arc<dyn Clock>) -> Result<Store, OpenError> {
     Ok(match database {
         Database::Postgres { url, max_connections } => {
             let options = PgOptions { max_connections: *max_connections, ..PgOptions::default() };
-            Arc::new(PgStore::open(url.expose_secret(), keyring, options, clock).await?)
+            Store::of(PgStore::open(url.expose_secret(), keyring, options, clock).await?)
         }
-        Database::Sqlite { path } => Arc::new(SqliteStore::open(path, keyring, clock).await?),
+        Database::Sqlite { path } => Store::of(SqliteStore::open(path, keyring, clock).await?),
     })
 }

@@ -15,6 +15,12 @@ pub fn now() -> Timestamp {
     Timestamp::now()
 }
 
+/// The runtime's own time, which never jumps: by it tokens end and simulated work goes on.
+#[expect(clippy::disallowed_methods, reason = "the one clock of the simulators")]
+pub fn steady() -> tokio::time::Instant {
+    tokio::time::Instant::now()
+}
+
 /// As Kubernetes writes times: RFC 3339, whole seconds, UTC.
 pub fn seconds(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -5,9 +5,11 @@
 //! and keeps a complaint, and it counts what it was made to do, so that a test can ask for doubles
 //! and orphans. It breaks at will, where a [`Fault`] says so.
 
+pub mod agent;
 pub mod clock;
 pub mod dial;
 pub mod garden;
+mod kept;
 pub mod kube;
 pub mod listening;
 pub mod real;

@@ -12,9 +12,14 @@ use tower::ServiceExt;
 
 use crate::{dial::Dial, listening::Listening};
 
+pub mod director;
 pub mod hello;
+pub mod oauth;
+pub mod reconciler;
 
+use director::Director;
 use hello::Hello;
+use reconciler::Reconciler;
 
 /// One simulated system.
 pub struct System {
@@ -29,18 +34,36 @@ pub struct System {
 }
 
 /// All of them. The sandbox serves, lists and breaks what stands here.
-pub static SYSTEMS: &[System] = &[System {
-    name: "hello",
-    about: "the sample system: greets by name",
-    router: |systems| systems.hello.router(),
-    dial: |systems| systems.hello.dial(),
-}];
+pub static SYSTEMS: &[System] = &[
+    System {
+        name: "hello",
+        about: "the sample system: greets by name",
+        router: |systems| systems.hello.router(),
+        dial: |systems| systems.hello.dial(),
+    },
+    System {
+        name: "director",
+        about: "the registry of runtimes, and the token endpoint in front of it",
+        router: |systems| systems.director.router(),
+        dial: |systems| systems.director.dial(),
+    },
+    System {
+        name: "reconciler",
+        about: "keeps Kyma in clusters as configured",
+        router: |systems| systems.reconciler.router(),
+        dial: |systems| systems.reconciler.dial(),
+    },
+];
 
 /// The state of all simulated systems.
 #[derive(Debug, Clone, Default)]
 pub struct Systems {
     /// The sample system.
     pub hello: Hello,
+    /// The registry of runtimes.
+    pub director: Director,
+    /// Keeps Kyma in clusters.
+    pub reconciler: Reconciler,
 }
 
 impl Systems {

@@ -10,6 +10,7 @@ mod hints;
 pub mod memory;
 pub mod postgres;
 mod rows;
+mod runtimes;
 mod schema;
 pub mod secrets;
 pub mod sqlite;

@@ -4,6 +4,8 @@
 
 mod claim;
 mod commit;
+mod runtimes;
+mod snapshot;
 
 use std::{
     collections::BTreeMap,
@@ -25,6 +27,8 @@ use slipway_model::{
 
 use crate::{hints::Hints, rows::refuse_doubles};
 
+pub use snapshot::Snapshot;
+
 /// Storage that forgets everything with the process.
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
@@ -45,6 +49,7 @@ struct Tables {
     fleet_time: Option<(Timestamp, Timestamp)>,
     last_record: u64,
     last_signal: u64,
+    of_runtimes: runtimes::RuntimeTables,
 }
 
 struct Row {
@@ -56,25 +61,10 @@ struct Row {
     taken_from: Option<ReplicaId>,
 }
 
-/// The whole content at one moment.
-pub struct Snapshot<'a> {
-    tables: &'a Tables,
-}
-
-impl Snapshot<'_> {
-    /// All operations with their ledgers.
-    pub fn operations(&self) -> impl Iterator<Item = (&Operation, &[StepRecord])> {
-        self.tables.operations.values().map(|row| (&row.operation, row.steps.as_slice()))
-    }
-
-    /// One operation.
-    pub fn operation(&self, id: OperationId) -> Option<&Operation> {
-        self.tables.operations.get(&id).map(|row| &row.operation)
-    }
-
-    /// Whether a replica is registered.
-    pub fn is_registered(&self, replica: &ReplicaId) -> bool {
-        self.tables.replicas.contains_key(replica)
+impl Row {
+    /// A new row.
+    fn of(operation: Operation) -> Self {
+        Self { operation, steps: Vec::new(), wait_seen: 0, woken_by: None, taken_from: None }
     }
 }
 
@@ -319,9 +309,7 @@ impl Storage for MemoryStore {
                 tables.record(victim.id, now, record);
             }
             tables.record(id, now, RecordKind::Accepted { by });
-            let row =
-                Row { operation: operation.clone(), steps: Vec::new(), wait_seen: 0, woken_by: None, taken_from: None };
-            tables.operations.insert(id, row);
+            tables.operations.insert(id, Row::of(operation.clone()));
             self.give_hint();
             Ok(Enqueued::New(operation))
         })

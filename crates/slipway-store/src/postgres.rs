@@ -39,8 +39,9 @@ use slipway_model::{
 use sqlx::{Connection, PgPool};
 
 use crate::{
-    error::{Fault, OpenError, store_error},
+    error::{Fault, OpenError, Tried, store_error},
     hints::{Hints, News},
+    runtimes::keys,
     secrets::Keyring,
 };
 use listen::Channel;
@@ -120,6 +121,21 @@ macro_rules! attempt {
         }
     }};
 }
+
+/// Runs `$work` as one transaction, lent as `$tx`, in bounded time, and again after a race.
+macro_rules! transact {
+    ($store:expr, $tx:ident => $work:expr) => {
+        attempt!($store, conn => async {
+            let mut $tx = conn.begin().await?;
+            let answer = $work.await?;
+            $tx.commit().await?;
+            Tried::Ok(answer)
+        })
+    };
+}
+
+// Below the macros, which it uses.
+mod runtimes;
 
 impl PgStore {
     /// Connects, brings the schema up to date and checks the keys; refuses with one sentence, and
@@ -274,7 +290,12 @@ impl Storage for PgStore {
     }
 
     fn reencrypt<'a>(&'a self, limit: usize) -> BoxFuture<'a, StoreResult<usize>> {
-        Box::pin(async move { attempt!(self, conn => actions::reencrypt(conn, &self.keyring, limit)) })
+        Box::pin(async move {
+            let operations = attempt!(self, conn => actions::reencrypt(conn, &self.keyring, limit));
+            let room = limit - *operations.as_ref().unwrap_or(&0);
+            let keys = transact!(self, tx => keys::rewrap(&mut *tx, &self.keyring, room));
+            keys::both(operations, keys)
+        })
     }
 
     fn due<'a>(&'a self, now: Timestamp) -> BoxFuture<'a, StoreResult<Vec<(Class, usize)>>> {

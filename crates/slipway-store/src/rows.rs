@@ -43,6 +43,7 @@ pub(crate) trait Cells {
     fn maybe_int(&self, column: &str) -> StoreResult<Option<i64>>;
     fn flag(&self, column: &str) -> StoreResult<bool>;
     fn uuid(&self, column: &str) -> StoreResult<Uuid>;
+    fn maybe_uuid(&self, column: &str) -> StoreResult<Option<Uuid>>;
     fn maybe_bytes(&self, column: &str) -> StoreResult<Option<Vec<u8>>>;
 }
 
@@ -65,6 +66,9 @@ macro_rules! cells_of {
                 self.try_get(column).map_err(unreadable)
             }
             fn uuid(&self, column: &str) -> StoreResult<Uuid> {
+                self.try_get(column).map_err(unreadable)
+            }
+            fn maybe_uuid(&self, column: &str) -> StoreResult<Option<Uuid>> {
                 self.try_get(column).map_err(unreadable)
             }
             fn maybe_bytes(&self, column: &str) -> StoreResult<Option<Vec<u8>>> {

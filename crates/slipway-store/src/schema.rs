@@ -25,9 +25,9 @@ macro_rules! migrations {
 }
 
 pub(crate) const POSTGRES: &[Migration] =
-    migrations! { "postgres": 1 "0001_ground", 2 "0002_operations_of_an_instance_by_state", };
+    migrations! { "postgres": 1 "0001_ground", 2 "0002_operations_of_an_instance_by_state", 3 "0003_runtimes", };
 pub(crate) const SQLITE: &[Migration] =
-    migrations! { "sqlite": 1 "0001_ground", 2 "0002_operations_of_an_instance_by_state", };
+    migrations! { "sqlite": 1 "0001_ground", 2 "0002_operations_of_an_instance_by_state", 3 "0003_runtimes", };
 
 /// The table of what has been done, the same in both databases.
 pub(crate) const CREATE_TABLE: &str = "CREATE TABLE schema_migrations (\

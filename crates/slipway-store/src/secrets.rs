@@ -5,6 +5,8 @@
 //! [`Storage::reencrypt`](slipway_model::ports::Storage::reencrypt) moves them over. What is sealed
 //! is bound to the id of its row, so a ciphertext copied into another row does not open there.
 
+mod data_key;
+
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use aes_gcm::{
@@ -13,6 +15,8 @@ use aes_gcm::{
 };
 use secrecy::{ExposeSecret, SecretString};
 use slipway_model::ports::Random;
+
+pub(crate) use data_key::{DataKey, Wrapped};
 
 /// What is sealed under each key at its first use, to recognise the key again.
 const KNOWN_TEXT: &[u8] = b"slipway key check 1";
@@ -48,7 +52,7 @@ pub enum KeyringError {
 pub(crate) enum OpenSecretError {
     #[error("it is encrypted with key {0:?}, which is not in the keyring")]
     UnknownKey(String),
-    #[error("key {0:?} does not open it: the row is damaged or was copied from another operation")]
+    #[error("key {0:?} does not open it: the row is damaged or was copied from another row")]
     Damaged(String),
 }
 
@@ -106,23 +110,13 @@ impl Keyring {
 
     /// Seals `plain` for the row `row` under the active key: nonce, ciphertext, tag.
     pub(crate) fn seal(&self, row: &[u8], plain: &[u8]) -> Vec<u8> {
-        let mut sealed = Vec::with_capacity(NONCE_LEN + plain.len() + 16);
-        sealed.extend_from_slice(&self.random.next_u64().to_be_bytes());
-        sealed.extend_from_slice(&self.random.next_u64().to_be_bytes()[..NONCE_LEN - 8]);
-        let nonce = Nonce::try_from(&sealed[..]).expect("twelve bytes were just written");
-        let payload = Payload { msg: plain, aad: row };
-        let text = self.keys[&self.active].encrypt(&nonce, payload).expect("a secret is far shorter than 64 GiB");
-        sealed.extend_from_slice(&text);
-        sealed
+        seal_with(&self.keys[&self.active], self.random.as_ref(), row, plain)
     }
 
     /// Opens what [`Keyring::seal`] made for the same row under the key `id`.
     pub(crate) fn open(&self, id: &str, row: &[u8], sealed: &[u8]) -> Result<Vec<u8>, OpenSecretError> {
         let cipher = self.keys.get(id).ok_or_else(|| OpenSecretError::UnknownKey(id.to_owned()))?;
-        let damaged = || OpenSecretError::Damaged(id.to_owned());
-        let (nonce, text) = sealed.split_at_checked(NONCE_LEN).ok_or_else(damaged)?;
-        let nonce = Nonce::try_from(nonce).map_err(|_| damaged())?;
-        cipher.decrypt(&nonce, Payload { msg: text, aad: row }).map_err(|_| damaged())
+        open_with(cipher, row, sealed).ok_or_else(|| OpenSecretError::Damaged(id.to_owned()))
     }
 
     /// The known text under the active key, to be kept in `key_checks`.
@@ -134,6 +128,22 @@ impl Keyring {
     pub(crate) fn passes(&self, id: &str, check: &[u8]) -> bool {
         self.open(id, id.as_bytes(), check).is_ok_and(|plain| plain == KNOWN_TEXT)
     }
+}
+
+fn seal_with(cipher: &Aes256Gcm, random: &dyn Random, row: &[u8], plain: &[u8]) -> Vec<u8> {
+    let mut sealed = Vec::with_capacity(NONCE_LEN + plain.len() + 16);
+    sealed.extend_from_slice(&random.next_u64().to_be_bytes());
+    sealed.extend_from_slice(&random.next_u64().to_be_bytes()[..NONCE_LEN - 8]);
+    let nonce = Nonce::try_from(&sealed[..]).expect("twelve bytes were just written");
+    let text = cipher.encrypt(&nonce, Payload { msg: plain, aad: row }).expect("a secret is far shorter than 64 GiB");
+    sealed.extend_from_slice(&text);
+    sealed
+}
+
+fn open_with(cipher: &Aes256Gcm, row: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+    let (nonce, text) = sealed.split_at_checked(NONCE_LEN)?;
+    let nonce = Nonce::try_from(nonce).ok()?;
+    cipher.decrypt(&nonce, Payload { msg: text, aad: row }).ok()
 }
 
 impl fmt::Debug for Keyring {

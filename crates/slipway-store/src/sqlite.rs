@@ -29,6 +29,7 @@ use sqlx::{Sqlite, SqlitePool, Transaction};
 use crate::{
     error::{Fault, OpenError, Tried},
     hints::{Hints, News},
+    runtimes::keys,
     secrets::Keyring,
 };
 
@@ -67,6 +68,9 @@ macro_rules! read {
         tried.await.map_err(|fault: Fault| StoreError::from(fault))
     }};
 }
+
+// Below the macros, which it uses.
+mod runtimes;
 
 impl SqliteStore {
     /// Opens or creates the file, brings the schema up to date and checks the keys; refuses with
@@ -205,7 +209,12 @@ impl Storage for SqliteStore {
     }
 
     fn reencrypt<'a>(&'a self, limit: usize) -> BoxFuture<'a, StoreResult<usize>> {
-        Box::pin(async move { write!(self, tx => actions::reencrypt(tx, &self.keyring, limit)) })
+        Box::pin(async move {
+            let operations = write!(self, tx => actions::reencrypt(tx, &self.keyring, limit));
+            let room = limit - *operations.as_ref().unwrap_or(&0);
+            let keys = write!(self, tx => keys::rewrap(&mut **tx, &self.keyring, room));
+            keys::both(operations, keys)
+        })
     }
 
     fn due<'a>(&'a self, now: Timestamp) -> BoxFuture<'a, StoreResult<Vec<(Class, usize)>>> {

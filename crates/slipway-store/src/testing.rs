@@ -1,6 +1,7 @@
 //! For tests and benchmarks only: a real PostgreSQL server, real time, and seeded chance.
 
 pub mod bare;
+pub mod bare_accept;
 mod server;
 mod world;
 

@@ -7,6 +7,9 @@ use std::{
     process::{Command, Stdio},
 };
 
+/// How long the provisioner's input is fuzzed.
+const FUZZ_SECONDS: &str = "SLIPWAY_FUZZ_SECONDS";
+
 /// Counts of tests.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
@@ -29,6 +32,10 @@ pub(super) fn run(root: &Path, sum: &mut Sum) -> Result<(), String> {
     if std::env::var_os("SLIPWAY_REAL").is_none() {
         // By default a suite without the real servers says so and passes; not here.
         command.env("SLIPWAY_REAL", "required");
+    }
+    if std::env::var_os(FUZZ_SECONDS).is_none() {
+        // Everywhere else the fuzz of the provisioner's input takes a moment only.
+        command.env(FUZZ_SECONDS, "60");
     }
     let outcome = run_and_count(&mut command, sum);
     judge(super::verdict(&format!("cargo {}", args.join(" ")), outcome), sum)

@@ -47,7 +47,7 @@ async fn a_greeting_goes_out_is_read_and_the_operation_ends() {
                 engine.wake(&[wait_key(id)], "the greeting was read").await.expect("woken");
             }
             Event::OperationFinished { state, .. } => break state,
-            Event::StepProcessed { .. } | Event::LeaseLost => {}
+            Event::StepProcessed { .. } | Event::LeaseLost | Event::LeasesTaken { .. } => {}
         }
     };
     assert_eq!(state, OperationState::Succeeded);

@@ -50,6 +50,7 @@ async fn an_operation_runs_row_by_row_to_success() {
             Event::StepProcessed { step, .. } => step.to_owned(),
             Event::OperationFinished { state, .. } => state.to_string(),
             Event::LeaseLost => "lease lost".to_owned(),
+            Event::LeasesTaken { operations } => format!("{operations} taken"),
         });
     }
     assert_eq!(told, ["One", "Says", "Two", "succeeded"]);

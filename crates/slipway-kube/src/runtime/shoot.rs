@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AdditionalOidcConfig, OidcConfig, Raw, Worker, rules};
+use super::{AdditionalOidcConfig, OidcConfig, Raw, ShootExtras, Worker, rules};
 
 /// The cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,9 @@ pub struct RuntimeShoot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "rules::any_object")]
     pub control_plane: Option<Raw>,
+    /// What the provisioner's clients may ask for beside it.
+    #[serde(flatten)]
+    pub extras: ShootExtras,
 }
 
 /// The Kubernetes version and its API server.

@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::rules::without_default;
+use super::{ClusterFacts, rules::without_default};
 
 /// What became of a Runtime.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +31,9 @@ pub struct RuntimeStatus {
     /// Name of the customer's own audit log.
     #[serde(default, rename = "auditLogCR", skip_serializing_if = "Option::is_none")]
     pub audit_log_cr: Option<String>,
+    /// What the cluster is really like.
+    #[serde(flatten)]
+    pub facts: ClusterFacts,
 }
 
 /// A Runtime in one word.

@@ -65,6 +65,8 @@ static EFFECTS: &[(&str, Verdict)] = &[
         "spec.credentialsBindingName",
         Always(InPlace, "another account is used; Gardener refuses it where it may not read both"),
     ),
+    ("spec.seedName", Always(Refused, "a cluster does not move to another Seed by its Runtime")),
+    ("spec.hibernation", Always(InPlace, "the cluster falls asleep or wakes up")),
     ("spec.seedSelector", Always(InPlace, "Gardener refuses it where the Seed no longer fits")),
     ("spec.accessRestrictions", Always(InPlace, "Gardener refuses it where region or Seed do not offer it")),
     ("spec.cloudProfile", Always(InPlace, "Gardener refuses it where the profile has another root")),

@@ -1,4 +1,4 @@
-//! Access for people in the EU only, in the regions that promise it.
+//! Access for people in the EU only: where the Runtime says so, or else in the regions that promise it.
 
 use serde_json::json;
 
@@ -9,7 +9,8 @@ use super::{
 
 pub(super) fn write(context: &Context<'_>, draft: &mut Draft) -> Result<(), RenderError> {
     let existing = context.existing("spec.accessRestrictions");
-    let is_restricted = context.converter.eu_access.platform_regions.contains(&context.shoot.platform_region);
+    let by_region = || context.converter.eu_access.platform_regions.contains(&context.shoot.platform_region);
+    let is_restricted = context.shoot.extras.eu_access.unwrap_or_else(by_region);
     if is_restricted {
         // The list is written whole, so what others put there goes with it.
         let mut restrictions = list(existing);

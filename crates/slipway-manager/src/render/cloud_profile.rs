@@ -3,7 +3,10 @@
 use serde_json::json;
 use slipway_kube::runtime::ProviderType;
 
-use super::{Context, RenderError, draft::Draft};
+use super::{
+    Context, RenderError,
+    draft::{Draft, given},
+};
 
 pub(super) fn write(context: &Context<'_>, draft: &mut Draft) -> Result<(), RenderError> {
     let config = &context.converter.provider;
@@ -13,8 +16,12 @@ pub(super) fn write(context: &Context<'_>, draft: &mut Draft) -> Result<(), Rend
         _ => None,
     };
     let configured = config.cloud_profiles.get(&provider).or(configured).filter(|name| !name.is_empty());
-    let name = configured.map_or(context.shape.cloud_profile, String::as_str);
+    // What the Runtime says goes over what is configured, and that over what is usual.
+    let extras = &context.shoot.extras;
+    let name = given(extras.cloud_profile_name.as_ref());
+    let name = name.unwrap_or_else(|| configured.map_or(context.shape.cloud_profile, String::as_str));
     draft.set("spec.cloudProfile", json!({ "kind": "CloudProfile", "name": name }));
-    draft.set_some("spec.exposureClassName", context.shape.exposure_class);
+    let exposure = given(extras.exposure_class_name.as_ref()).or(context.shape.exposure_class);
+    draft.set_some("spec.exposureClassName", exposure);
     Ok(())
 }

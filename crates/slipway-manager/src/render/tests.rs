@@ -3,6 +3,7 @@
 mod pools;
 mod refusals;
 mod spec;
+mod wishes;
 
 use serde_json::{Value, json};
 use slipway_kube::runtime::ProviderType;

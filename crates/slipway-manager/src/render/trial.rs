@@ -82,8 +82,26 @@ impl World {
         world
     }
 
+    /// A cluster with everything that only the provisioner's clients ask for.
+    pub(crate) fn wishes() -> Self {
+        let mut world = Self::least(ProviderType::Gcp);
+        world.name = "wishes".to_owned();
+        world.edit(|spec| {
+            let shoot = &mut spec["shoot"];
+            shoot["seedName"] = json!("seed");
+            shoot["exposureClassName"] = json!("internet");
+            shoot["cloudProfileName"] = json!("gcp-special");
+            shoot["maintenance"] = json!({ "autoUpdate": { "kubernetesVersion": true, "machineImageVersion": false } });
+            shoot["dns"] = json!({ "domain": "first.own.example", "providers": [{
+                "domainsInclude": ["own.example"], "primary": true, "secretName": "own-dns", "type": "google-clouddns" }] });
+            shoot["euAccess"] = json!(true);
+            shoot["hibernation"] = json!({ "enabled": true });
+        });
+        world
+    }
+
     pub(crate) fn all() -> Vec<Self> {
-        ProviderType::ALL.into_iter().map(Self::least).chain([Self::rich()]).collect()
+        ProviderType::ALL.into_iter().map(Self::least).chain([Self::rich(), Self::wishes()]).collect()
     }
 
     /// Changes the spec of the Runtime as JSON.

@@ -4,7 +4,7 @@
 //! same rows through the driver alone: one transaction per step, and one per group.
 
 mod bare;
-mod databases;
+pub(super) mod databases;
 mod steps;
 mod takeover;
 mod throughput;

@@ -85,6 +85,38 @@ impl Folder {
         &self.token_file
     }
 
+    /// A secret of this name, made on the first start and kept.
+    pub(super) fn kept(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<String, String>,
+    ) -> Result<SecretString, FolderError> {
+        let path = self.path.join(name);
+        let unusable = |what, problem| FolderError::Unusable { path: path.clone(), what, problem };
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(SecretString::from(text.trim())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let made = make().map_err(|problem| unusable("cannot be drawn", io::Error::other(problem)))?;
+                write_whole(&path, &made).map_err(|problem| unusable("cannot be written", problem))?;
+                Ok(SecretString::from(made))
+            }
+            Err(error) => Err(unusable("cannot be read", error)),
+        }
+    }
+
+    /// Writes a secret under this name, whatever was there; answers where.
+    pub(super) fn write(&self, name: &str, secret: &str) -> Result<PathBuf, FolderError> {
+        let path = self.path.join(name);
+        let written = write_whole(&path, secret);
+        written.map_err(|problem| FolderError::Unusable { path: path.clone(), what: "cannot be written", problem })?;
+        Ok(path)
+    }
+
+    /// A file is not what it was.
+    pub(super) fn damaged(&self, name: &str, expected: &'static str) -> FolderError {
+        FolderError::Damaged { path: self.path.join(name), expected }
+    }
+
     /// The settings that make a server use this folder.
     pub(super) fn variables(&self) -> Vec<(String, String)> {
         let database = format!("sqlite:{}", self.path.join("slipway.db").display());

@@ -193,6 +193,11 @@ impl Server {
         self.0.clusters.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
+    /// The clusters there are.
+    pub fn cluster_names(&self) -> Vec<String> {
+        self.0.clusters.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
     /// Removes a cluster with everything in it; its watches end.
     pub async fn drop_cluster(&self, name: &str) -> Result<(), ServerError> {
         self.0.clusters.write().unwrap_or_else(PoisonError::into_inner).remove(name);

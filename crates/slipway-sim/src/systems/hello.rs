@@ -253,7 +253,7 @@ mod tests {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
         let request = request.body(Bytes::from(body.to_owned())).expect("request");
-        match (Systems { hello: hello.clone() }).exchange("hello", request).await {
+        match (Systems { hello: hello.clone(), ..Systems::default() }).exchange("hello", request).await {
             Ok(answer) => (answer.status().as_u16(), String::from_utf8(answer.body().to_vec()).expect("text")),
             Err(broken) => (0, broken.to_string()),
         }

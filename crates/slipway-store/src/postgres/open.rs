@@ -21,8 +21,10 @@ const SCHEMA_LOCK: &str = "SELECT pg_advisory_xact_lock(32493305337766265)";
 const HAS_SCHEMA: &str = "SELECT to_regclass('schema_migrations') IS NOT NULL";
 const VERSION: &str = "SELECT coalesce(max(version), 0) FROM schema_migrations";
 const MIGRATED: &str = "INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)";
-const FOREIGN_KEY_ID: &str =
-    "SELECT secrets_key FROM operations WHERE secrets_key IS NOT NULL AND secrets_key <> ALL($1) LIMIT 1";
+const FOREIGN_KEY_ID: &str = "
+    (SELECT secrets_key FROM operations WHERE secrets_key IS NOT NULL AND secrets_key <> ALL($1) LIMIT 1)
+    UNION ALL
+    (SELECT data_key_id FROM runtimes WHERE data_key_id IS NOT NULL AND data_key_id <> ALL($1) LIMIT 1) LIMIT 1";
 const KEY_CHECKS: &str = "SELECT key_id, sealed FROM key_checks ORDER BY key_id";
 const ADD_KEY_CHECK: &str = "INSERT INTO key_checks (key_id, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 

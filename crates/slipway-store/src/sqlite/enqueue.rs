@@ -25,8 +25,8 @@ const UNFINISHED: &str = concat!(
 const INSERT: &str = "
     INSERT INTO operations (id, instance_id, kind, class, temporary, plan, process, state, description,
         finished_stages, skipped_steps, data, secrets, secrets_key, version, budget, budget_from, created_at,
-        updated_at, due_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19)";
+        updated_at, due_at, turn)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19, ?20)";
 const RECORD: &str = "INSERT INTO records (operation_id, at, kind) VALUES (?1, ?2, ?3)";
 
 pub(super) async fn enqueue(
@@ -51,12 +51,18 @@ pub(super) async fn enqueue(
         record(conn, victim.id, now, &entry).await?;
     }
     let operation = new.accepted(now);
-    insert(conn, keyring, &operation).await?;
+    insert(conn, keyring, &operation, None).await?;
     record(conn, operation.id, now, &RecordKind::Accepted { by }).await?;
     Ok(Enqueued::New(operation))
 }
 
-async fn insert(conn: &mut SqliteConnection, keyring: &Keyring, op: &Operation) -> Tried<()> {
+/// Writes a new operation. `turn` is its number among those of a runtime; see the module `runtimes`.
+pub(super) async fn insert(
+    conn: &mut SqliteConnection,
+    keyring: &Keyring,
+    op: &Operation,
+    turn: Option<i64>,
+) -> Tried<()> {
     let sealed = op.secrets.as_ref().map(|secret| seal_secret(keyring, op.id, secret));
     let key = sealed.is_some().then(|| keyring.active());
     let fields = &op.fields;
@@ -80,6 +86,7 @@ async fn insert(conn: &mut SqliteConnection, keyring: &Keyring, op: &Operation) 
         .bind(micros(op.budget_from))
         .bind(op.created_at.as_micros())
         .bind(micros(op.schedule.due_at))
+        .bind(turn)
         .execute(conn)
         .await?;
     Ok(())

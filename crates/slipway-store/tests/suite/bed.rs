@@ -16,7 +16,7 @@ use slipway_model::{
     operation::Fields,
     ports::{
         BoxFuture, Claim, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Lease, Next, Peer,
-        Random, Storage, StoreResult, Want,
+        Random, Runtimes, Storage, StoreResult, Want,
     },
     state::Class,
     time::hours,
@@ -45,6 +45,8 @@ impl Clock for IdClock {
 /// A store and what draws ids for it.
 pub(crate) struct Bed {
     pub(crate) store: Arc<dyn Storage>,
+    /// The same store by its other port.
+    pub(crate) runtimes: Arc<dyn Runtimes>,
     pub(crate) chance: Arc<Chance>,
     ids: IdClock,
     _folder: Option<TempDir>,
@@ -88,9 +90,10 @@ pub(crate) fn folder() -> (TempDir, PathBuf) {
 }
 
 impl Bed {
-    pub(crate) fn on(store: Arc<dyn Storage>) -> Self {
+    pub(crate) fn on<S: Storage + Runtimes>(store: Arc<S>) -> Self {
         let ids = IdClock(AtomicI64::new(t(0).as_micros()));
-        Self { store, chance: Arc::new(Chance::seeded(1)), ids, _folder: None }
+        let runtimes: Arc<dyn Runtimes> = Arc::clone(&store) as _;
+        Self { store, runtimes, chance: Arc::new(Chance::seeded(1)), ids, _folder: None }
     }
 
     pub(crate) async fn memory() -> Self {

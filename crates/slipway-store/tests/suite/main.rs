@@ -13,6 +13,13 @@ mod opening;
 mod queue;
 mod races;
 mod reading;
+mod runtime_bed;
+mod runtime_history;
+mod runtime_intents;
+mod runtime_races;
+mod runtime_secrets;
+mod runtime_twins;
+mod runtimes;
 mod schemas;
 mod twins;
 
@@ -104,5 +111,38 @@ on_every_store! {
         old_wake_ups_are_purged_and_new_ones_still_wake,
         an_unknown_operation_is_not_found,
         hints_come_with_news,
+    }
+    runtimes {
+        an_accepted_provisioning_reads_back_as_it_was_given,
+        a_repeat_after_a_lost_answer_is_answered_the_same_and_stored_once,
+        an_operation_id_of_another_runtime_is_refused,
+        a_second_request_is_told_the_operation_in_progress,
+        a_name_is_taken_by_a_live_runtime_of_the_project_only,
+        an_id_is_taken_by_a_live_runtime_and_free_after_its_tombstone,
+        an_unknown_or_deleted_runtime_takes_no_request,
+        revisions_are_only_added,
+        a_tenant_moves_with_a_request_or_by_itself_and_is_on_record,
+        a_tenant_that_moved_elsewhere_is_a_conflict_and_stores_nothing,
+        texts_that_no_database_takes_are_refused_by_their_name,
+        operations_of_the_broker_keep_their_own_rules,
+        an_accepted_operation_is_claimed_like_any_other,
+    }
+    runtime_intents {
+        an_intent_is_committed_with_its_runtime,
+        an_intent_that_was_given_up_can_no_longer_be_committed,
+        a_director_that_answers_late_leaves_something_to_take_back,
+        open_intents_are_listed_oldest_first,
+    }
+    runtime_history {
+        an_upgrade_remembers_both_configurations_and_can_be_rolled_back,
+        only_an_upgrade_that_ended_and_is_the_latest_can_be_rolled_back,
+        an_upgrade_without_kyma_is_refused_and_stores_nothing,
+        a_tombstone_erases_the_secrets_and_keeps_the_history,
+        old_tombstones_are_forgotten_in_batches,
+        an_older_look_at_an_agent_never_replaces_a_newer_one,
+        live_runtimes_are_walked_page_by_page,
+        the_audit_log_is_read_page_by_page,
+        operations_are_counted_by_process_and_state,
+        the_latest_operation_is_the_one_accepted_last_whatever_the_clocks_said,
     }
 }

@@ -14,49 +14,53 @@ use tempfile::TempDir;
 use crate::bed::{Bed, clock, folder, keyring, t};
 
 /// A place that stores are opened on again and again, and a hand in its tables.
-enum Place {
+pub(crate) enum Place {
     Sqlite { file: std::path::PathBuf, _folder: TempDir },
     Postgres(String),
 }
 
 impl Place {
-    async fn both() -> [Self; 2] {
+    pub(crate) async fn both() -> [Self; 2] {
         let (folder, file) = folder();
         let url = Postgres::shared().fresh_database().await.expect("a database");
         [Self::Sqlite { file, _folder: folder }, Self::Postgres(url)]
     }
 
-    async fn open(&self, keys: &[(&str, char)], active: &str) -> Result<Bed, OpenError> {
+    pub(crate) async fn open(&self, keys: &[(&str, char)], active: &str) -> Result<Bed, OpenError> {
         let keyring = keyring(keys, active);
-        let store: Arc<dyn Storage> = match self {
-            Self::Sqlite { file, .. } => Arc::new(SqliteStore::open(file, keyring, clock()).await?),
-            Self::Postgres(url) => Arc::new(PgStore::open(url, keyring, PgOptions::default(), clock()).await?),
-        };
-        Ok(Bed::on(store))
+        Ok(match self {
+            Self::Sqlite { file, .. } => Bed::on(Arc::new(SqliteStore::open(file, keyring, clock()).await?)),
+            Self::Postgres(url) => Bed::on(Arc::new(PgStore::open(url, keyring, PgOptions::default(), clock()).await?)),
+        })
     }
 
-    async fn refuses(&self, keys: &[(&str, char)], active: &str) -> String {
+    pub(crate) async fn refuses(&self, keys: &[(&str, char)], active: &str) -> String {
         match self.open(keys, active).await {
             Ok(_) => panic!("opened"),
             Err(error) => error.to_string(),
         }
     }
 
-    async fn run(&self, sql: &str) {
-        match self {
+    pub(crate) async fn run(&self, sql: &str) {
+        self.try_run(sql).await.expect("runs");
+    }
+
+    pub(crate) async fn try_run(&self, sql: &str) -> Result<(), String> {
+        let done = match self {
             Self::Sqlite { file, .. } => {
                 let options = SqliteConnectOptions::new().filename(file);
                 let mut conn = SqliteConnection::connect_with(&options).await.expect("connects");
-                conn.execute(AssertSqlSafe(sql)).await.expect("runs");
+                conn.execute(AssertSqlSafe(sql)).await.map(drop)
             }
             Self::Postgres(url) => {
                 let mut conn = PgConnection::connect(url).await.expect("connects");
-                conn.execute(AssertSqlSafe(sql)).await.expect("runs");
+                conn.execute(AssertSqlSafe(sql)).await.map(drop)
             }
-        }
+        };
+        done.map_err(|error| error.to_string())
     }
 
-    async fn count(&self, sql: &'static str) -> i64 {
+    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
         match self {
             Self::Sqlite { file, .. } => {
                 let options = SqliteConnectOptions::new().filename(file);
@@ -119,7 +123,7 @@ async fn a_newer_schema_is_refused_and_left_alone() {
         place.run("INSERT INTO schema_migrations (version, name, applied_at) VALUES (7, '0007_future', 0)").await;
         assert_eq!(
             place.refuses(&[("k2", 'b')], "k2").await,
-            "the database schema is version 7 but this program knows only up to 2; start the newer program or restore \
+            "the database schema is version 7 but this program knows only up to 3; start the newer program or restore \
              a backup"
         );
         assert_eq!(place.count("SELECT count(*) FROM key_checks").await, 1, "nothing was written");

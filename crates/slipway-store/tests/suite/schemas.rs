@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use slipway_model::ports::{Next, Storage};
+use slipway_model::ports::Next;
 use slipway_store::testing::Postgres;
 use sqlx::{Connection, PgConnection, Row, SqliteConnection, sqlite::SqliteConnectOptions};
 
@@ -41,7 +41,7 @@ async fn a_running_step_touches_no_index_of_its_operation() {
     const UPDATES: &str = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'operations'";
     let url = Postgres::shared().fresh_database().await.expect("a database");
     let store = std::sync::Arc::new(open_postgres(&url).await);
-    let bed = Bed::on(std::sync::Arc::clone(&store) as std::sync::Arc<dyn Storage>);
+    let bed = Bed::on(std::sync::Arc::clone(&store));
     let me = bed.replica("a").await;
     let mut run = bed.running(&me, t(0)).await;
     for n in 0..COMMITS {

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Subcommand};
 use slipway_sandbox::bench::{
     engine::{self, Kind, Options},
-    garden, kube, manager, render,
+    garden, kube, manager, provisioner, render,
 };
 
 use crate::failure::Failure;
@@ -38,6 +38,7 @@ pub(super) enum Bench {
         data_dir: PathBuf,
     },
     Manager(Manager),
+    Provisioner(Provisioner),
     Render(Render),
 }
 
@@ -125,6 +126,26 @@ pub(super) struct Manager {
     round_trip_ms: u64,
 }
 
+/// Mutations that the provisioner accepts, and how long each takes, beside the same rows written bare.
+///
+/// Starts a PostgreSQL server of its own (or uses the one of SLIPWAY_PG_URL) and SQLite files in the
+/// temporary folder. Nobody runs what is accepted.
+#[derive(Args)]
+pub(super) struct Provisioner {
+    /// The databases to measure
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_values = ["postgres", "sqlite"])]
+    database: Vec<Kind>,
+    /// Clients that ask at once, line by line
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 16, 64])]
+    clients: Vec<usize>,
+    /// How long each side is measured, in seconds
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    seconds: f64,
+    /// How often the two take turns; rates are medians
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    rounds: usize,
+}
+
 impl Bench {
     pub(super) async fn run(self) -> Result<(), Failure> {
         match self {
@@ -133,6 +154,7 @@ impl Bench {
             Self::Kube(kube) => kube.run().await,
             Self::KubeServer { data_dir } => kube::serve(&data_dir).await.map_err(failed),
             Self::Manager(manager) => manager.run().await,
+            Self::Provisioner(provisioner) => provisioner.run().await,
             Self::Render(render) => render.run(),
             Self::Garden(garden) => garden.run().await,
             Self::GardenServer { data_dir } => garden::serve(&data_dir).await.map_err(failed),
@@ -183,6 +205,21 @@ impl Manager {
         let round_trip = Duration::from_millis(self.round_trip_ms);
         let options = manager::Options { runtimes: self.runtimes, round_trip };
         let report = manager::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
+        println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
+        Ok(())
+    }
+}
+
+impl Provisioner {
+    async fn run(self) -> Result<(), Failure> {
+        let Self { database: databases, clients, seconds, rounds } = self;
+        if !(seconds > 0.0 && seconds <= 600.0) || rounds < 1 || clients.contains(&0) {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "--seconds must be above 0 and at most 600, --rounds and --clients at least 1"
+            )));
+        }
+        let options = provisioner::Options { databases, clients, seconds, rounds };
+        let report = provisioner::run(&options, &|what| eprintln!("{what}")).await.map_err(failed)?;
         println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
         Ok(())
     }

@@ -5,15 +5,16 @@ use std::{net::SocketAddr, path::PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use slipway_server::{
-    Server, Signals, Sources, StartError, config, log,
+    Server, Settings, Signals, Sources, StartError, Store, config, log,
     manager::{ManagerRole, RoleError},
+    provisioner::{self, ProvisionerRole},
 };
 
 use super::{environment, manager_flags::ManagerFlags};
 use crate::failure::{EXIT_CODES, Failure};
 
 /// The roles that exist.
-const ROLES: [&str; 2] = ["broker", "manager"];
+const ROLES: [&str; 3] = ["broker", "manager", "provisioner"];
 
 /// Run roles of production against a real database and real systems.
 ///
@@ -24,11 +25,53 @@ const ROLES: [&str; 2] = ["broker", "manager"];
 pub(super) struct Serve {
     #[command(flatten)]
     from: From,
-    /// Which roles to run, separated by commas: broker, manager
+    /// Which roles to run, separated by commas: broker, manager, provisioner
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "broker")]
     role: Vec<String>,
     #[command(flatten)]
+    provisioner: ProvisionerFlags,
+    #[command(flatten)]
     manager: ManagerFlags,
+}
+
+/// What the role `provisioner` needs.
+#[derive(Args)]
+#[command(next_help_heading = "Provisioner")]
+struct ProvisionerFlags {
+    /// The YAML file of the provisioner: its address, issuers of tokens, Director and installer
+    #[arg(long, value_name = "FILE")]
+    provisioner_config: Option<PathBuf>,
+    /// The kubeconfig of the control plane that holds the Runtimes; the pod's service account if there is none
+    #[arg(long, value_name = "FILE")]
+    provisioner_kubeconfig: Option<PathBuf>,
+}
+
+impl ProvisionerFlags {
+    fn file(&self) -> Result<provisioner::File, Failure> {
+        let Some(path) = &self.provisioner_config else {
+            return Err(Failure::usage(anyhow!("the role provisioner needs --provisioner-config FILE")));
+        };
+        provisioner::File::load(path).map_err(Failure::usage)
+    }
+
+    /// Starts the role on the broker's database, or on one of its own.
+    async fn start(
+        &self,
+        file: provisioner::File,
+        settings: &Settings,
+        store: Store,
+    ) -> Result<ProvisionerRole, Failure> {
+        let control_plane = provisioner::control_plane(self.provisioner_kubeconfig.as_deref()).await;
+        let given = provisioner::Given {
+            storage: store.storage,
+            runtimes: store.runtimes,
+            control_plane: control_plane.map_err(provisioner_failure)?,
+            issuers: Vec::new(),
+            engine: settings.engine.clone(),
+            file,
+        };
+        ProvisionerRole::start(given).await.map_err(provisioner_failure)
+    }
 }
 
 /// Where the configuration comes from.
@@ -62,24 +105,39 @@ impl Serve {
     pub(super) async fn run(self) -> Result<(), Failure> {
         check_roles(&self.role)?;
         let has = |role: &str| self.role.iter().any(|other| other == role);
-        let (broker, manager) = (has("broker"), has("manager"));
-        let settings = if broker { Some(config::load(&self.from.sources()).map_err(Failure::usage)?) } else { None };
+        let (broker, manager, provisioner) = (has("broker"), has("manager"), has("provisioner"));
+        let file = if provisioner { Some(self.provisioner.file()?) } else { None };
+        let settings = if broker || provisioner {
+            Some(config::load(&self.from.sources()).map_err(Failure::usage)?)
+        } else {
+            None
+        };
         let role = if manager { Some(self.manager.role().map_err(Failure::usage)?) } else { None };
         let mut signals = Signals::catch().map_err(Failure::failed)?;
         // The manager alone has no configuration file: it logs as its flags say.
         log::start(&settings.as_ref().map_or_else(|| self.manager.log(), |settings| settings.log.clone()));
         let starting = async {
-            let server = match settings {
-                Some(settings) => Some(Server::start(settings).await.map_err(failure)?),
-                None => None,
+            let server = match &settings {
+                Some(settings) if broker => Some(Server::start(settings.clone()).await.map_err(failure)?),
+                _ => None,
+            };
+            let provisioner = match (file, &settings) {
+                (Some(file), Some(settings)) => {
+                    let store = match &server {
+                        Some(server) => server.store().clone(),
+                        None => Store::open(settings).await.map_err(failure)?,
+                    };
+                    Some(self.provisioner.start(file, settings, store).await?)
+                }
+                _ => None,
             };
             let role = match role {
                 Some(role) => Some(ManagerRole::start(role).await.map_err(role_failure)?),
                 None => None,
             };
-            Ok::<_, Failure>((server, role))
+            Ok::<_, Failure>((server, provisioner, role))
         };
-        let (server, role) = tokio::select! {
+        let (server, provisioner, role) = tokio::select! {
             biased;
             // Nothing runs yet, so nothing has to be stopped in order.
             _ = signals.next() => return Ok(()),
@@ -88,11 +146,17 @@ impl Serve {
         if let Some(server) = &server {
             println!("address: http://{}", server.address());
         }
+        if let Some(provisioner) = &provisioner {
+            println!("provisioner: http://{}", provisioner.address());
+        }
         let signal = signals.next().await;
         eprintln!("{signal}: stopping; a second one ends at once");
         signals.end_at_next();
         if let Some(role) = role {
             role.stop().await;
+        }
+        if let Some(provisioner) = provisioner {
+            provisioner.stop().await;
         }
         if let Some(server) = server {
             server.stop().await;
@@ -105,6 +169,15 @@ fn role_failure(error: RoleError) -> Failure {
     match error {
         RoleError::Files(_) | RoleError::Connect { .. } => Failure::usage(error),
         RoleError::Listen { .. } => Failure::failed(error),
+    }
+}
+
+fn provisioner_failure(error: provisioner::RoleError) -> Failure {
+    match error {
+        provisioner::RoleError::File(_) | provisioner::RoleError::Connect(_) => Failure::usage(error),
+        provisioner::RoleError::Listen { .. }
+        | provisioner::RoleError::Transport(_)
+        | provisioner::RoleError::Table(_) => Failure::failed(error),
     }
 }
 

@@ -23,6 +23,9 @@ pub(super) struct Up {
     /// Where the API listens; port 0 takes any free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
+    /// Where the provisioner's GraphQL listens; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3000")]
+    provisioner_listen: SocketAddr,
     /// How many times faster time passes in the garden; a cluster takes eight minutes of it
     ///
     /// The kubeconfigs that the garden hands out expire by the same time.
@@ -46,6 +49,7 @@ impl Up {
         let options = Options {
             data_dir: self.data_dir,
             listen: self.listen,
+            provisioner: self.provisioner_listen,
             pace: Pace::Scale(self.time_scale),
             seed: self.seed,
             environment: environment(),
@@ -78,8 +82,14 @@ fn failure(error: UpError) -> Failure {
 /// Facts to standard output, for programs too; advice to standard error.
 fn tell(world: &World) {
     let (address, token_file, folder) = (world.address(), world.token_file(), world.data_dir());
+    let provisioner = world.provisioner();
     println!("address: http://{address}");
     println!("token-file: {}", token_file.display());
+    println!("provisioner: http://{}", world.provisioner());
+    if let Some(address) = world.provisioner_metrics() {
+        println!("provisioner-metrics: http://{address}/metrics");
+    }
+    println!("provisioner-token-file: {}", world.provisioner_token_file().display());
     println!("data-folder: {}", folder.display());
     for (name, url) in world.simulators() {
         println!("simulator {name}: {url}");
@@ -102,12 +112,16 @@ fn tell(world: &World) {
          {slipway} operations show ID        # each step, and what it waits for\n  \
          {slipway} operations records ID     # every attempt, wait and call\n  \
          {slipway} operations retry-now ID --by me --why 'I cannot wait'\n\n\
+         A cluster by GraphQL, also from the page at http://{provisioner}/ (token and tenant go under Headers):\n\n  \
+         curl -s http://{provisioner}/graphql -H \"Authorization: Bearer $(cat '{}')\" -H 'tenant: me' -H 'content-type: application/json' \\\n    \
+         -d '{{\"query\": \"mutation {{ provisionRuntime(config: {{ runtimeInput: {{ name: \\\"shop\\\" }}, clusterConfig: {{ gardenerConfig: {{ name: \\\"shop\\\", provider: \\\"gcp\\\", region: \\\"europe-west3\\\", targetSecret: \\\"gcp\\\" }} }} }}) {{ id runtimeID }} }}\"}}'\n\n\
          The control plane and the garden, with kubectl:\n\n  \
          kubectl --kubeconfig '{}' apply -f examples/runtime-aws.yaml\n  \
          kubectl --kubeconfig '{}' -n kcp-system get runtimes,gardenerclusters,secrets\n  \
          kubectl --kubeconfig '{}' -n garden-dev get shoots\n\n\
          Ctrl-C stops it; the data stays in {}.",
         token_file.display(),
+        world.provisioner_token_file().display(),
         kubeconfig(CONTROL_PLANE),
         kubeconfig(CONTROL_PLANE),
         kubeconfig(GARDEN),

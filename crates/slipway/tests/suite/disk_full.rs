@@ -40,7 +40,9 @@ fn a_full_disk_is_told_at_the_start_and_the_next_start_works() {
             let mut command = Command::new("sh");
             let limited = "ulimit -f 32; trap '' XFSZ; exec \"$@\"";
             command.args(["-c", limited, "sh"]).arg(slipway().get_program());
-            command.args(["up", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&data);
+            command
+                .args(["up", "--listen", "127.0.0.1:0", "--provisioner-listen", "127.0.0.1:0", "--data-dir"])
+                .arg(&data);
             command
         }
     };

@@ -40,7 +40,7 @@ pub(crate) fn serve(database: &str, hello: &str) -> Command {
 /// `slipway up` on a folder.
 pub(crate) fn up(data: &Path) -> Command {
     let mut command = slipway();
-    command.args(["up", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
+    command.args(["up", "--listen", "127.0.0.1:0", "--provisioner-listen", "127.0.0.1:0", "--data-dir"]).arg(data);
     command
 }
 

@@ -15,7 +15,7 @@ pub(super) fn wanted(context: &Context<'_>) -> Option<Value> {
             "dnsProviderReplication": { "enabled": true }, "syncProvidersFromShootSpecDNS": true,
         },
     });
-    if !config.is_internal() {
+    if !config.is_internal() && context.shoot.extras.dns.is_none() {
         entry["providerConfig"]["providers"] = json!([{
             "domains": { "include": [dns::domain(context)] }, "type": config.provider_type,
             "credentials": format!("shoot-dns-service-{}", config.secret_name),

@@ -13,7 +13,7 @@ use std::{
 use slipway_engine::{SystemClock, SystemRandom};
 use slipway_model::{
     OperationId,
-    ports::{Clock, Storage},
+    ports::{Clock, Runtimes, Storage},
 };
 use slipway_store::{
     Keyring, PgOptions, PgStore, SqliteStore,
@@ -54,28 +54,30 @@ impl FromStr for Kind {
 }
 
 /// Where fresh databases come from.
-pub(super) struct Server {
+pub(in crate::bench) struct Server {
     postgres: Postgres,
     folder: tempfile::TempDir,
     files: AtomicUsize,
 }
 
 /// One fresh database.
-pub(super) struct Database {
+pub(in crate::bench) struct Database {
     /// The store on it.
-    pub(super) store: Arc<dyn Storage>,
+    pub(in crate::bench) store: Arc<dyn Storage>,
+    /// The same, by its other port.
+    pub(in crate::bench) runtimes: Arc<dyn Runtimes>,
     /// Its address: a URL, or a file.
     pub(super) address: String,
     kind: Kind,
 }
 
 impl Server {
-    pub(super) fn start() -> Result<Self, String> {
+    pub(in crate::bench) fn start() -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| format!("no folder for SQLite files: {error}"))?;
         Ok(Self { postgres: Postgres::start()?, folder, files: AtomicUsize::new(0) })
     }
 
-    pub(super) async fn fresh(&self, kind: Kind) -> Result<Database, String> {
+    pub(in crate::bench) async fn fresh(&self, kind: Kind) -> Result<Database, String> {
         let address = match kind {
             Kind::Postgres => self.postgres.fresh_database().await.map_err(|error| error.to_string())?,
             Kind::Sqlite => {
@@ -83,12 +85,13 @@ impl Server {
                 self.folder.path().join(format!("bench-{number}.db")).display().to_string()
             }
         };
-        Ok(Database { store: open(kind, &address).await?, address, kind })
+        let (store, runtimes) = open_both(kind, &address).await?;
+        Ok(Database { store, runtimes, address, kind })
     }
 
     /// Lets the server write back what it holds, so that whatever is timed next starts on the same
     /// ground: what was written before is not paid for in its time.
-    pub(super) async fn settle(&self, kind: Kind) -> Result<(), String> {
+    pub(in crate::bench) async fn settle(&self, kind: Kind) -> Result<(), String> {
         match kind {
             Kind::Postgres => self.postgres.run("postgres", "CHECKPOINT").await.map_err(|error| error.to_string()),
             Kind::Sqlite => Ok(()),
@@ -98,7 +101,7 @@ impl Server {
 
 impl Database {
     /// The same database without store.
-    pub(super) async fn bare(&self) -> Result<Bare, String> {
+    pub(in crate::bench) async fn bare(&self) -> Result<Bare, String> {
         let bare = match self.kind {
             Kind::Postgres => Bare::postgres(&self.address).await,
             Kind::Sqlite => Bare::sqlite(Path::new(&self.address)).await,
@@ -129,17 +132,23 @@ impl Database {
 
 /// Opens a store with a throw-away key.
 pub(super) async fn open(kind: Kind, address: &str) -> Result<Arc<dyn Storage>, String> {
+    Ok(open_both(kind, address).await?.0)
+}
+
+async fn open_both(kind: Kind, address: &str) -> Result<(Arc<dyn Storage>, Arc<dyn Runtimes>), String> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let key = ("bench".to_owned(), "07".repeat(32).into());
     let keyring = Keyring::new([key], "bench", Arc::new(SystemRandom::default())).map_err(|error| error.to_string())?;
     Ok(match kind {
         Kind::Postgres => {
             let store = PgStore::open(address, keyring, PgOptions::default(), clock).await;
-            Arc::new(store.map_err(|error| error.to_string())?)
+            let store = Arc::new(store.map_err(|error| error.to_string())?);
+            (store.clone(), store)
         }
         Kind::Sqlite => {
             let store = SqliteStore::open(Path::new(address), keyring, clock).await;
-            Arc::new(store.map_err(|error| error.to_string())?)
+            let store = Arc::new(store.map_err(|error| error.to_string())?);
+            (store.clone(), store)
         }
     })
 }

@@ -1,0 +1,154 @@
+//! Bearer tokens by client credentials, for the systems that want them.
+//!
+//! One cache per system and scope: a token is fetched by the first who needs it, shared by all, and
+//! replaced when four fifths of its life are over, so that none ends between the look and the use.
+
+use std::{sync::Arc, time::Duration};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http::{HeaderValue, Request, StatusCode, header};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use slipway_model::{
+    ports::{Clock, Transport, TransportError},
+    time::secs,
+};
+use tokio::sync::Mutex;
+
+use crate::{answer::Answer, base_url::BaseUrl};
+
+/// The longest a call may take; tokens are given out from memory.
+const TIMEOUT: Duration = secs(30);
+
+/// Why there is no token.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The client, its secret or its scopes are wrong: somebody must change the configuration.
+    #[error("the token endpoint does not accept our credentials")]
+    Denied(#[source] Answer),
+    /// It cannot give one now.
+    #[error("the token endpoint is busy or broken")]
+    Busy(#[source] Answer),
+    /// It answered something else.
+    #[error("the token endpoint answered something that is not a token")]
+    Garbled,
+    /// No answer came.
+    #[error("the token endpoint gave no answer")]
+    Unreachable(#[source] TransportError),
+}
+
+impl Error {
+    /// Trying again later may help.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Busy(_) | Self::Garbled | Self::Unreachable(_) => true,
+            Self::Denied(_) => false,
+        }
+    }
+
+    /// How long to stay away: what was asked for, or else `usual`.
+    pub fn pause_or(&self, usual: Duration) -> Duration {
+        match self {
+            Self::Busy(answer) => answer.pause_or(usual),
+            Self::Denied(_) | Self::Garbled | Self::Unreachable(_) => usual,
+        }
+    }
+}
+
+/// Who we are, and where tokens are.
+#[derive(Clone)]
+pub struct Credentials {
+    /// The token endpoint.
+    pub url: BaseUrl,
+    /// Our id there.
+    pub client_id: String,
+    /// Our secret there.
+    pub client_secret: SecretString,
+    /// What the tokens shall allow, separated by spaces; empty asks for nothing in particular.
+    pub scope: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Granted {
+    access_token: SecretString,
+    expires_in: u64,
+}
+
+struct Kept {
+    header: HeaderValue,
+    renew_at: Duration,
+}
+
+/// The cache.
+pub struct Tokens {
+    transport: Arc<dyn Transport>,
+    system: &'static str,
+    credentials: Credentials,
+    clock: Arc<dyn Clock>,
+    kept: Mutex<Option<Kept>>,
+}
+
+impl Tokens {
+    /// No token yet.
+    pub fn new(
+        transport: Arc<dyn Transport>,
+        system: &'static str,
+        credentials: Credentials,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { transport, system, credentials, clock, kept: Mutex::new(None) }
+    }
+
+    /// The `Authorization` header. Whoever comes while one is fetched waits for that one.
+    pub async fn authorization(&self) -> Result<HeaderValue, Error> {
+        let mut kept = self.kept.lock().await;
+        if let Some(good) = kept.as_ref().filter(|kept| self.clock.monotonic() < kept.renew_at) {
+            return Ok(good.header.clone());
+        }
+        let fresh = self.fetch().await?;
+        let header = fresh.header.clone();
+        *kept = Some(fresh);
+        Ok(header)
+    }
+
+    /// This token was refused: the next caller gets another one. One that was replaced meanwhile stays.
+    pub async fn forget(&self, refused: &HeaderValue) {
+        let mut kept = self.kept.lock().await;
+        if kept.as_ref().is_some_and(|kept| kept.header == *refused) {
+            *kept = None;
+        }
+    }
+
+    async fn fetch(&self) -> Result<Kept, Error> {
+        let Credentials { url, client_id, client_secret, scope } = &self.credentials;
+        let pair = STANDARD.encode(format!("{client_id}:{}", client_secret.expose_secret()));
+        let mut basic = HeaderValue::try_from(format!("Basic {pair}")).map_err(|_| Error::Garbled)?;
+        basic.set_sensitive(true);
+        let mut form = "grant_type=client_credentials".to_owned();
+        if !scope.is_empty() {
+            form.push_str("&scope=");
+            form.push_str(&scope.replace(':', "%3A").replace(' ', "+"));
+        }
+        let request = Request::post(url.at(&[]))
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(header::ACCEPT, "application/json")
+            .header(header::AUTHORIZATION, basic)
+            .body(Bytes::from(form))
+            .expect("a checked address and checked headers make a request");
+        let asked_at = self.clock.monotonic();
+        let answer = self.transport.send(self.system, request, TIMEOUT).await.map_err(Error::Unreachable)?;
+        match answer.status() {
+            StatusCode::OK => {}
+            StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                return Err(Error::Denied(Answer::of(&answer)));
+            }
+            _ => return Err(Error::Busy(Answer::of(&answer))),
+        }
+        let granted: Granted = serde_json::from_slice(answer.body()).map_err(|_| Error::Garbled)?;
+        let bearer = format!("Bearer {}", granted.access_token.expose_secret());
+        let mut header = HeaderValue::try_from(bearer).map_err(|_| Error::Garbled)?;
+        header.set_sensitive(true);
+        Ok(Kept { header, renew_at: asked_at + Duration::from_secs(granted.expires_in).mul_f64(0.8) })
+    }
+}

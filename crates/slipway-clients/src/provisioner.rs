@@ -1,0 +1,277 @@
+//! The client of our own provisioner, for the broker and whoever else stands outside.
+//!
+//! GraphQL over HTTP with a bearer token and the tenant in a header. Errors come with status 200 and a
+//! machine reason; the table at the end says what each means. Every root field is aliased to `result`.
+//! A repeat after an unknown effect is answered by the server: the same provisioning is replayed, a
+//! deprovisioning under way is named, and any other operation in progress comes as [`Error::InProgress`].
+
+mod queries;
+#[cfg(test)]
+mod tests;
+pub mod wire;
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use slipway_model::{
+    ports::{Transport, TransportError},
+    time::secs,
+};
+
+use crate::{answer::Answer, base_url::BaseUrl};
+use wire::{OperationStatus, RuntimeStatus};
+
+/// Mutations are answered within 30 s at worst; four times that is what known clients wait.
+const TIMEOUT: Duration = secs(120);
+
+/// Why a call brought no result. The messages are the server's own sentences.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// There is no such runtime or operation.
+    #[error("the provisioner has no such thing: {0}")]
+    NotFound(String),
+    /// Another operation of the runtime has not ended.
+    #[error("another operation of the runtime is in progress: {message}")]
+    InProgress {
+        /// Which, if the server said so.
+        operation: Option<String>,
+        /// In a sentence.
+        message: String,
+    },
+    /// It will not do this, however often it is asked.
+    #[error("the provisioner refused the request: {message} ({reason})")]
+    Refused {
+        /// The machine's word for it.
+        reason: String,
+        /// In a sentence.
+        message: String,
+    },
+    /// The token or its scopes are wrong, or the runtime is another tenant's.
+    #[error("the provisioner does not let us do this: {0}")]
+    Denied(String),
+    /// It cannot do this now.
+    #[error("the provisioner cannot do this now: {message} ({reason})")]
+    Troubled {
+        /// The machine's word for it.
+        reason: String,
+        /// In a sentence.
+        message: String,
+    },
+    /// It, or what stands before it, cannot do this now.
+    #[error("the provisioner is busy or broken")]
+    Busy(#[source] Answer),
+    /// It answered something else than it promised.
+    #[error("the provisioner answered something that is not {0}")]
+    Garbled(&'static str),
+    /// No answer came. The effect is unknown.
+    #[error("the provisioner gave no answer")]
+    Unreachable(#[source] TransportError),
+}
+
+impl Error {
+    /// Trying again later may help.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::InProgress { .. }
+            | Self::Troubled { .. }
+            | Self::Busy(_)
+            | Self::Garbled(_)
+            | Self::Unreachable(_) => true,
+            Self::NotFound(_) | Self::Refused { .. } | Self::Denied(_) => false,
+        }
+    }
+
+    /// How long to stay away: what was asked for, or else `usual`.
+    pub fn pause_or(&self, usual: Duration) -> Duration {
+        match self {
+            Self::Busy(answer) => answer.pause_or(usual),
+            _ => usual,
+        }
+    }
+}
+
+/// For whom a call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner<'a> {
+    /// The global account.
+    pub tenant: &'a str,
+    /// The subaccount; read by provisionings only.
+    pub sub_account: Option<&'a str>,
+}
+
+/// The client.
+#[derive(Clone)]
+pub struct Client {
+    transport: Arc<dyn Transport>,
+    base: BaseUrl,
+    token: Option<SecretString>,
+}
+
+impl Client {
+    /// The name in metrics and in the flight recorder.
+    pub const SYSTEM: &'static str = "provisioner";
+
+    /// A client of the provisioner whose GraphQL is at this address.
+    pub fn new(transport: Arc<dyn Transport>, base: BaseUrl, token: Option<SecretString>) -> Self {
+        Self { transport, base, token }
+    }
+
+    /// `provisionRuntime`. Send the same name and settings again after an unknown effect.
+    pub async fn provision(&self, owner: Owner<'_>, config: &impl Serialize) -> Result<OperationStatus, Error> {
+        self.call(owner, queries::PROVISION, json!({ "config": config }), "an operation").await
+    }
+
+    /// `upgradeRuntime`.
+    pub async fn upgrade(&self, owner: Owner<'_>, id: &str, config: &impl Serialize) -> Result<OperationStatus, Error> {
+        self.call(owner, queries::UPGRADE, json!({ "id": id, "config": config }), "an operation").await
+    }
+
+    /// `upgradeShoot`. What is absent stays as it is.
+    pub async fn upgrade_shoot(
+        &self,
+        owner: Owner<'_>,
+        id: &str,
+        config: &impl Serialize,
+    ) -> Result<OperationStatus, Error> {
+        self.call(owner, queries::UPGRADE_SHOOT, json!({ "id": id, "config": config }), "an operation").await
+    }
+
+    /// `deprovisionRuntime`; answers the operation's id.
+    pub async fn deprovision(&self, owner: Owner<'_>, id: &str) -> Result<String, Error> {
+        self.call(owner, queries::DEPROVISION, json!({ "id": id }), "the id of an operation").await
+    }
+
+    /// `reconnectRuntimeAgent`; answers the operation's id.
+    pub async fn reconnect_agent(&self, owner: Owner<'_>, id: &str) -> Result<String, Error> {
+        self.call(owner, queries::RECONNECT, json!({ "id": id }), "the id of an operation").await
+    }
+
+    /// `hibernateRuntime`.
+    pub async fn hibernate(&self, owner: Owner<'_>, id: &str) -> Result<OperationStatus, Error> {
+        self.call(owner, queries::HIBERNATE, json!({ "id": id }), "an operation").await
+    }
+
+    /// `wakeUpRuntime`.
+    pub async fn wake_up(&self, owner: Owner<'_>, id: &str) -> Result<OperationStatus, Error> {
+        self.call(owner, queries::WAKE_UP, json!({ "id": id }), "an operation").await
+    }
+
+    /// `runtimeOperationStatus`. Changes nothing.
+    pub async fn operation(&self, owner: Owner<'_>, id: &str) -> Result<OperationStatus, Error> {
+        self.call(owner, queries::OPERATION, json!({ "id": id }), "an operation").await
+    }
+
+    /// `runtimeStatus`. Changes nothing.
+    pub async fn runtime(&self, owner: Owner<'_>, id: &str) -> Result<RuntimeStatus, Error> {
+        self.call(owner, queries::RUNTIME, json!({ "id": id }), "a runtime").await
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        owner: Owner<'_>,
+        query: &'static str,
+        variables: Value,
+        what: &'static str,
+    ) -> Result<T, Error> {
+        let header_of = |text: &str, name: &str| {
+            HeaderValue::try_from(text).map_err(|_| Error::Refused {
+                reason: "err_validation".to_owned(),
+                message: format!("the {name} cannot stand in a header"),
+            })
+        };
+        let mut request = Request::post(self.base.at(&[]))
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, "application/json")
+            .header("tenant", header_of(owner.tenant, "tenant")?);
+        if let Some(sub_account) = owner.sub_account {
+            request = request.header("sub-account", header_of(sub_account, "sub-account")?);
+        }
+        if let Some(token) = &self.token {
+            let mut bearer = header_of(&format!("Bearer {}", token.expose_secret()), "token")?;
+            bearer.set_sensitive(true);
+            request = request.header(header::AUTHORIZATION, bearer);
+        }
+        let body: Bytes = json!({ "query": query, "variables": variables }).to_string().into();
+        let request = request.body(body).expect("a checked address and checked headers make a request");
+        let answer = self.transport.send(Self::SYSTEM, request, TIMEOUT).await.map_err(Error::Unreachable)?;
+        read(&answer, what)
+    }
+}
+
+#[derive(Deserialize)]
+struct Reply<T> {
+    #[serde(default = "nothing")]
+    data: Option<Named<T>>,
+    #[serde(default)]
+    errors: Vec<Problem>,
+}
+
+/// Serde's own default would ask the same of `T`.
+fn nothing<T>() -> Option<T> {
+    None
+}
+
+#[derive(Deserialize)]
+struct Named<T> {
+    result: Option<T>,
+}
+
+#[derive(Deserialize)]
+struct Problem {
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    extensions: Extensions,
+}
+
+#[derive(Default, Deserialize)]
+struct Extensions {
+    #[serde(default)]
+    error_code: u16,
+    #[serde(default)]
+    error_reason: String,
+    #[serde(default)]
+    operation_id: Option<String>,
+}
+
+/// Errors in the body first, since a document that is refused comes with 4xx and says why; then the status.
+fn read<T: DeserializeOwned>(answer: &Response<Bytes>, what: &'static str) -> Result<T, Error> {
+    let status = answer.status();
+    if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::REQUEST_TIMEOUT {
+        return Err(Error::Busy(Answer::of(answer)));
+    }
+    let reply = serde_json::from_slice::<Reply<T>>(answer.body());
+    match reply {
+        Ok(Reply { errors, data }) => match (errors.into_iter().next(), data.and_then(|data| data.result)) {
+            (Some(problem), _) => Err(classify(problem)),
+            (None, Some(result)) if status.is_success() => Ok(result),
+            (None, _) => Err(without_errors(answer, what)),
+        },
+        Err(_) => Err(without_errors(answer, what)),
+    }
+}
+
+fn without_errors(answer: &Response<Bytes>, what: &'static str) -> Error {
+    match answer.status() {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Error::Denied(Answer::of(answer).to_string()),
+        status if status.is_success() => Error::Garbled(what),
+        _ => Error::Refused { reason: "err_http_status_code".to_owned(), message: Answer::of(answer).to_string() },
+    }
+}
+
+/// The table, in the order in which the reasons are looked at.
+fn classify(problem: Problem) -> Error {
+    let Problem { message, extensions: Extensions { error_code, error_reason: reason, operation_id: operation } } =
+        problem;
+    match (reason.as_str(), error_code) {
+        ("err_db_not_found", _) => Error::NotFound(message),
+        ("err_operation_in_progress", _) => Error::InProgress { operation, message },
+        (_, 401 | 403) => Error::Denied(message),
+        (_, 400..=499) => Error::Refused { reason, message },
+        _ => Error::Troubled { reason, message },
+    }
+}

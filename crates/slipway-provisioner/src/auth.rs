@@ -1,0 +1,160 @@
+//! Who calls, and what they may do.
+//!
+//! The listener checks bearer tokens itself, always: the reference left that to the network around
+//! it, and whoever came past that could take over any runtime. A token is signed by an issuer we know;
+//! its scopes, or those an operator gave its identity, say what it may do. Which tenant a caller may act
+//! for is decided per runtime, in [`Caller::tenancy`].
+
+mod issuer;
+mod keys;
+mod local_issuer;
+mod token;
+
+use std::sync::Arc;
+
+use http::{HeaderMap, header};
+use slipway_model::{
+    ports::{Clock, Reassignment},
+    runtime_record::{RuntimeRecord, Tenant},
+};
+
+use crate::{
+    errors::{ApiError, Class, reason},
+    settings::{Settings, TenantPolicy},
+};
+
+pub use issuer::Issuer;
+pub use keys::{KeySet, Keys};
+pub use local_issuer::{LocalIssuer, NoKey};
+
+/// What a caller may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// See runtimes and operations.
+    Read,
+    /// Change them.
+    Write,
+    /// See kubeconfigs and secret overrides.
+    SecretsRead,
+    /// Remove stored data.
+    Admin,
+}
+
+impl Scope {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::SecretsRead, Self::Admin];
+
+    /// The word in a token.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "runtime:read",
+            Self::Write => "runtime:write",
+            Self::SecretsRead => "runtime:secrets:read",
+            Self::Admin => "runtime:admin",
+        }
+    }
+}
+
+/// An authenticated caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// Who, for the record.
+    pub identity: String,
+    scopes: Vec<Scope>,
+    trusted: bool,
+}
+
+/// Whether a caller may act on a runtime under the tenant it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tenancy {
+    /// It is the runtime's own.
+    Same,
+    /// A trusted caller says that the runtime has moved; a mutation stores it.
+    Moved(Reassignment),
+}
+
+impl Caller {
+    /// Whether it may.
+    pub fn may(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+
+    /// Refused unless it may.
+    pub fn require(&self, scope: Scope) -> Result<(), ApiError> {
+        if self.may(scope) {
+            return Ok(());
+        }
+        let message = format!("{} lacks the scope {}", self.identity, scope.as_str());
+        Err(ApiError::new(Class::Forbidden, reason::FORBIDDEN, message))
+    }
+
+    /// Whether it may act on a runtime under this tenant. Customers move subaccounts between global
+    /// accounts, so a plain refusal would lock them out; a plain rewrite would let anybody take over.
+    pub fn tenancy(&self, runtime: &RuntimeRecord, tenant: &Tenant, policy: TenantPolicy) -> Result<Tenancy, ApiError> {
+        if runtime.tenant == *tenant {
+            return Ok(Tenancy::Same);
+        }
+        match policy {
+            TenantPolicy::ReassignTrusted if self.trusted => {
+                Ok(Tenancy::Moved(Reassignment { old: runtime.tenant.clone(), new: tenant.clone() }))
+            }
+            TenantPolicy::ReassignTrusted | TenantPolicy::Strict => {
+                let message = "the runtime belongs to another tenant than the header tenant names";
+                Err(ApiError::new(Class::Forbidden, reason::TENANT_MISMATCH, message).about(runtime.id))
+            }
+        }
+    }
+}
+
+/// Checks tokens.
+#[derive(Clone)]
+pub struct Gate {
+    issuers: Arc<[Issuer]>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Gate {
+    /// Takes tokens of these issuers.
+    pub fn new(issuers: Vec<Issuer>, clock: Arc<dyn Clock>) -> Self {
+        Self { issuers: issuers.into(), clock }
+    }
+
+    /// Who sends these headers.
+    pub async fn caller(&self, headers: &HeaderMap, settings: &Settings) -> Result<Caller, ApiError> {
+        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        self.caller_with(given, settings).await
+    }
+
+    /// Who gives this value of the header `Authorization`.
+    pub async fn caller_with(&self, authorization: Option<&str>, settings: &Settings) -> Result<Caller, ApiError> {
+        let bearer = authorization.and_then(|value| value.split_once(' '));
+        let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
+        let token =
+            bearer.ok_or_else(|| unauthenticated("a token is needed; send it as Authorization: Bearer <token>"))?;
+        let (identity, claimed) = self.identify(token).await.map_err(|problem| {
+            tracing::info!(%problem, "a token was refused");
+            unauthenticated("the token is not accepted; it may be expired, or for somebody else")
+        })?;
+        let granted = settings.scopes.get(&identity).into_iter().flatten();
+        let spelled: Vec<&str> = claimed.iter().chain(granted).map(String::as_str).collect();
+        let scopes = Scope::ALL.into_iter().filter(|scope| spelled.contains(&scope.as_str())).collect();
+        let trusted = settings.trusted_callers.contains(&identity);
+        Ok(Caller { identity, scopes, trusted })
+    }
+
+    async fn identify(&self, text: &str) -> Result<(String, Vec<String>), token::Problem> {
+        let token = token::Token::parse(text)?;
+        let issuer = self.issuers.iter().find(|issuer| issuer.name == token.claims.iss);
+        let issuer = issuer.ok_or(token::Problem::Issuer)?;
+        let is_signed = issuer.keys.verify(&token).await;
+        token::check(&token, is_signed, &issuer.audience, self.clock.wall())?;
+        Ok((issuer.identity(&token.claims.sub), token.claims.scopes()))
+    }
+}
+
+fn unauthenticated(message: &str) -> ApiError {
+    ApiError::new(Class::Forbidden, reason::UNAUTHENTICATED, message)
+}
+
+#[cfg(test)]
+mod tests;

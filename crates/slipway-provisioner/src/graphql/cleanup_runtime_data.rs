@@ -1,0 +1,42 @@
+//! `cleanupRuntimeData`: forgets a runtime without touching what it was made of. For administrators,
+//! after the infrastructure went away by other means.
+
+use super::{
+    outputs::CleanUpRuntimeDataResult,
+    request::{Request, runtime_id},
+};
+use crate::{
+    auth::Scope,
+    errors::{ApiError, Class, component, reason},
+};
+
+pub(super) async fn resolve(request: &Request, id: String) -> Result<CleanUpRuntimeDataResult, ApiError> {
+    let tenant = request.writes(Scope::Admin)?;
+    let api = &*request.api;
+    let runtime = runtime_id(&id, "id")?;
+    let said = |message: String| Ok(CleanUpRuntimeDataResult { id: runtime.to_string(), message: Some(message) });
+    let Some(record) = api.runtimes.runtime(runtime).await? else {
+        return said(format!("there is no runtime {runtime}, so nothing was removed"));
+    };
+    let granted = request.grant(record, &tenant)?;
+    if !granted.record.is_live() {
+        return said(format!("the data of runtime {runtime} are removed already"));
+    }
+    if let Some(running) = api.last_operation(runtime).await?.filter(|operation| !operation.state.is_finished()) {
+        return Err(ApiError::busy(&running).about(runtime));
+    }
+    match api.clusters.runtime(runtime).await {
+        Ok(None) => {}
+        Ok(Some(_)) => {
+            let message = "there is a Runtime resource; use deprovisionRuntime";
+            return Err(ApiError::bad(reason::VALIDATION, message).about(runtime));
+        }
+        Err(unseen) => {
+            let error = ApiError::new(Class::Overloaded, reason::INTERNAL, format!("{unseen}; try again"));
+            return Err(error.blaming(component::K8S).about(runtime));
+        }
+    }
+    api.runtimes.tombstone(runtime, api.now()).await?;
+    tracing::info!(%runtime, by = request.caller.identity, "stored data of a runtime were removed on request");
+    said(format!("the data of runtime {runtime} were removed"))
+}

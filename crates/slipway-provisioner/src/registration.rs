@@ -1,0 +1,221 @@
+//! Registrations in the Director that are made before a runtime is stored.
+//!
+//! An intent is written down before the Director is asked, and marked with the same transaction that
+//! stores the runtime. Whatever dies in between leaves an open intent, and [`sweep`] takes its
+//! registration back: no orphan stays in the Director. Each registration carries the intent's key as a
+//! label, so that it is found although its answer was lost.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use slipway_clients::{chain, director};
+use slipway_model::{
+    Timestamp,
+    ports::{Clock, Runtimes},
+    runtime_record::{DirectorIntent, IntentState, Tenant},
+    time::secs,
+};
+
+use crate::{
+    errors::{ApiError, Class, component, reason},
+    input::RuntimeInfo,
+};
+
+/// The label that names the intent; the Director takes letters, digits and underscores.
+pub const INTENT_LABEL: &str = "slipway_intent";
+
+/// As often and as far apart as the reference; no pause after the last.
+const TRIES: u32 = 3;
+const PAUSE: Duration = secs(5);
+
+/// A mutation must be answered within 30 s: three tries and two pauses of 5 s leave 5 s for the rest.
+const CALL_MAX: Duration = secs(5);
+
+/// The Director and what goes with it.
+#[derive(Clone, Copy)]
+pub struct Registrar<'a> {
+    /// The client.
+    pub director: &'a director::Client,
+    /// Where intents are kept.
+    pub runtimes: &'a dyn Runtimes,
+    /// Time.
+    pub clock: &'a dyn Clock,
+}
+
+impl Registrar<'_> {
+    /// Registers a runtime under an intent; answers the Director's id.
+    pub async fn register(
+        &self,
+        key: &str,
+        tenant: &Tenant,
+        info: &RuntimeInfo,
+        now: Timestamp,
+    ) -> Result<String, ApiError> {
+        self.runtimes.plan_intent(key, tenant, &info.name, now).await?;
+        let mut labels = info.labels.clone();
+        labels.insert(INTENT_LABEL.to_owned(), Value::from(key));
+        let input = director::RuntimeInput {
+            name: info.name.clone(),
+            description: info.description.clone(),
+            labels,
+            status_condition: None,
+        };
+        let id = match self.ask(key, tenant, &input).await {
+            Ok(id) => id,
+            Err(error) => {
+                // Perhaps it was registered after all; the sweeper looks for it.
+                self.runtimes.abandon_intent(key).await?;
+                return Err(api_error(&error));
+            }
+        };
+        let intent = self.runtimes.registered(key, &id).await?;
+        match intent.state {
+            IntentState::Registered => Ok(id),
+            _ => {
+                self.take_back(key).await;
+                let message = "the registration took too long and was taken back; try again";
+                Err(ApiError::new(Class::Overloaded, reason::INTERNAL, message))
+            }
+        }
+    }
+
+    async fn ask(&self, key: &str, tenant: &Tenant, input: &director::RuntimeInput) -> Result<String, director::Error> {
+        let mut tries = 1;
+        let mut unknown = false;
+        loop {
+            // After a lost answer it may be there already, and a second one would be an orphan.
+            let found = if unknown { self.find(tenant, key).await } else { Ok(None) };
+            let answer = match found {
+                Ok(Some(id)) => return Ok(id),
+                Ok(None) => self.in_time(self.director.register(tenant.as_str(), input)).await,
+                Err(error) => Err(error),
+            };
+            match answer {
+                Err(error) if error.is_temporary() && tries < TRIES => {
+                    unknown |= error.is_effect_unknown();
+                    tracing::warn!(error = %chain(&error), tries, "a registration did not succeed; trying again");
+                    tries += 1;
+                    self.clock.sleep(PAUSE).await;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn find(&self, tenant: &Tenant, key: &str) -> Result<Option<String>, director::Error> {
+        let found = self.in_time(self.director.find(tenant.as_str(), INTENT_LABEL, key)).await?;
+        Ok(found.into_iter().next())
+    }
+
+    async fn in_time<T>(&self, call: impl Future<Output = Result<T, director::Error>>) -> Result<T, director::Error> {
+        tokio::select! {
+            biased;
+            answer = call => answer,
+            // The effect is unknown then, as after any lost answer.
+            () = self.clock.sleep(CALL_MAX) => Err(director::Error::Garbled("an answer in time")),
+        }
+    }
+
+    /// Takes a registration back, unless its runtime is stored. One try: the sweeper makes the others.
+    pub async fn take_back(&self, key: &str) {
+        match self.runtimes.abandon_intent(key).await {
+            Ok(Some(intent)) => self.unregister(&intent).await,
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, key, "an intent cannot be given up; the sweeper will"),
+        }
+    }
+
+    async fn unregister(&self, intent: &DirectorIntent) {
+        let id = match &intent.director_id {
+            Some(id) => Ok(Some(id.clone())),
+            None => self.find(&intent.tenant, &intent.key).await,
+        };
+        let gone = match id {
+            Ok(Some(id)) => self.in_time(self.director.unregister(intent.tenant.as_str(), &id)).await,
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        match gone {
+            // A tenant that is gone as a whole took its runtimes with it.
+            Ok(()) | Err(director::Error::NotFound | director::Error::Tenant(_)) => {
+                if let Err(error) = self.runtimes.unregistered(&intent.key).await {
+                    tracing::warn!(%error, key = intent.key, "an intent cannot be closed; the sweeper will");
+                }
+            }
+            Err(error) => {
+                tracing::warn!(error = %chain(&error), key = intent.key, "a registration cannot be taken back yet");
+            }
+        }
+    }
+
+    /// One round of the sweeper: takes back what was planned before `before` and never committed.
+    /// Answers how many it looked at.
+    pub async fn sweep(&self, before: Timestamp, limit: usize) -> usize {
+        let open = match self.runtimes.open_intents(before, limit).await {
+            Ok(open) => open,
+            Err(error) => {
+                tracing::warn!(%error, "open intents cannot be listed");
+                return 0;
+            }
+        };
+        for intent in &open {
+            self.take_back(&intent.key).await;
+        }
+        open.len()
+    }
+}
+
+/// The table: what an error of the Director is for our client.
+pub fn api_error(error: &director::Error) -> ApiError {
+    use director::Error;
+    let class = match error {
+        Error::NotFound | Error::NotUnique(_) | Error::Refused(_) | Error::Tenant(_) => Class::BadRequest,
+        Error::Denied(_) => Class::BadGateway,
+        Error::Troubled(_) | Error::OtherRuntime => Class::Internal,
+        Error::Token(error) if !error.is_temporary() => Class::BadGateway,
+        Error::Busy(_) | Error::Garbled(_) | Error::Token(_) | Error::Unreachable(_) => Class::External,
+    };
+    let blamed = match error {
+        Error::Unreachable(_) | Error::Garbled(_) | Error::OtherRuntime => component::DIRECTOR_CLIENT,
+        Error::Token(_) => "mps oauth2",
+        Error::NotFound
+        | Error::NotUnique(_)
+        | Error::Refused(_)
+        | Error::Tenant(_)
+        | Error::Denied(_)
+        | Error::Troubled(_)
+        | Error::Busy(_) => component::DIRECTOR,
+    };
+    let cause = if matches!(error, Error::Tenant(_)) { ", cause: tenant" } else { "" };
+    ApiError::new(class, error.reason(), format!("the runtime cannot be registered, {error}{cause}")).blaming(blamed)
+}
+
+#[cfg(test)]
+mod tests {
+    use slipway_model::ports::TransportError;
+
+    use super::*;
+
+    #[test]
+    fn every_error_of_the_director_has_its_class() {
+        use director::Error;
+        let silence = TransportError::NoAnswer { system: "director", problem: "x".to_owned() };
+        let word = || "Word".to_owned();
+        for (error, code, blamed) in [
+            (Error::NotFound, 400, "compass director"),
+            (Error::NotUnique(word()), 400, "compass director"),
+            (Error::Refused(word()), 400, "compass director"),
+            (Error::Tenant(word()), 400, "compass director"),
+            (Error::Denied(word()), 502, "compass director"),
+            (Error::Troubled(word()), 500, "compass director"),
+            (Error::OtherRuntime, 500, "compass director client"),
+            (Error::Garbled("x"), 501, "compass director client"),
+            (Error::Unreachable(silence), 501, "compass director client"),
+        ] {
+            let said = api_error(&error);
+            assert_eq!((said.class.code(), said.component), (code, blamed), "{error}");
+            assert_eq!(said.reason, error.reason());
+        }
+        assert!(api_error(&Error::Tenant(word())).message.contains("tenant"));
+    }
+}

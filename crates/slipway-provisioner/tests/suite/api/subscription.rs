@@ -1,0 +1,98 @@
+//! `runtimeOperationUpdated` over a real WebSocket.
+
+use futures::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use slipway_model::{OperationState, ports::Next};
+use slipway_provisioner::auth::Scope;
+use tokio_tungstenite::{
+    connect_async,
+    tungstenite::{Message, client::IntoClientRequest as _},
+};
+
+use super::bench::{Bench, TENANT, cluster};
+
+type Socket = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
+
+async fn connect(bench: &Bench) -> Socket {
+    let mut request =
+        format!("{}/graphql", bench.url.replace("http://", "ws://")).into_client_request().expect("a request");
+    request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse().expect("a header"));
+    connect_async(request).await.expect("a socket").0
+}
+
+async fn say(socket: &mut Socket, message: Value) {
+    socket.send(Message::text(message.to_string())).await.expect("sent");
+}
+
+/// The next message that is not about keeping the connection alive.
+async fn hear(socket: &mut Socket) -> Value {
+    loop {
+        match socket.next().await.expect("open").expect("a message") {
+            Message::Text(text) => {
+                let message: Value = serde_json::from_str(&text).expect("JSON");
+                match message["type"].as_str() {
+                    Some("ping") => say(socket, json!({"type": "pong"})).await,
+                    Some("pong") => {}
+                    _ => return message,
+                }
+            }
+            Message::Close(frame) => return json!({"type": "closed", "frame": format!("{frame:?}")}),
+            _ => {}
+        }
+    }
+}
+
+async fn begun(bench: &Bench, scopes: &[Scope], tenant: &str) -> Socket {
+    let mut socket = connect(bench).await;
+    let payload = json!({"Authorization": format!("Bearer {}", bench.token("ann", scopes)), "tenant": tenant});
+    say(&mut socket, json!({"type": "connection_init", "payload": payload})).await;
+    assert_eq!(hear(&mut socket).await["type"], "connection_ack");
+    socket
+}
+
+async fn subscribe(socket: &mut Socket, id: &str) {
+    let query = "subscription($id: String!) { runtimeOperationUpdated(id: $id) { state message } }";
+    say(socket, json!({"id": "1", "type": "subscribe", "payload": {"query": query, "variables": {"id": id}}})).await;
+}
+
+#[tokio::test]
+async fn an_operation_is_followed_until_its_end() {
+    let bench = Bench::start().await;
+    let (_, operation) = bench.provisioned(&cluster("gcp", "shop", &[])).await;
+    let mut socket = begun(&bench, &[Scope::Read], TENANT).await;
+    subscribe(&mut socket, &operation).await;
+    let now = |message: &Value| message["payload"]["data"]["runtimeOperationUpdated"].clone();
+    assert_eq!(now(&hear(&mut socket).await), json!({"state": "InProgress", "message": "Provisioning started"}));
+    bench.write(&operation, Next::Run, |fields| fields.description = "Waiting for the cluster".to_owned()).await;
+    bench.tell(&operation);
+    assert_eq!(now(&hear(&mut socket).await)["message"], "Waiting for the cluster");
+    bench.end(&operation, OperationState::Succeeded).await;
+    bench.tell(&operation);
+    assert_eq!(now(&hear(&mut socket).await), json!({"state": "Succeeded", "message": "Operation succeeded"}));
+    assert_eq!(hear(&mut socket).await, json!({"id": "1", "type": "complete"}));
+}
+
+#[tokio::test]
+async fn without_a_good_token_the_socket_is_closed() {
+    let bench = Bench::start().await;
+    for payload in [json!({}), json!({"Authorization": "Bearer nope"})] {
+        let mut socket = connect(&bench).await;
+        say(&mut socket, json!({"type": "connection_init", "payload": payload})).await;
+        assert_eq!(hear(&mut socket).await["type"], "closed");
+    }
+}
+
+#[tokio::test]
+async fn another_tenants_operation_is_not_shown_and_nothing_is_changed_over_a_socket() {
+    let bench = Bench::start().await;
+    let (runtime, operation) = bench.provisioned(&cluster("gcp", "shop", &[])).await;
+    let mut socket = begun(&bench, &Scope::ALL, "rival").await;
+    subscribe(&mut socket, &operation).await;
+    let message = hear(&mut socket).await;
+    assert!(message.to_string().contains("err_tenant_mismatch"), "{message}");
+    let mut socket = begun(&bench, &Scope::ALL, TENANT).await;
+    let query = format!("mutation {{ deprovisionRuntime(id: \"{runtime}\") }}");
+    say(&mut socket, json!({"id": "2", "type": "subscribe", "payload": {"query": query}})).await;
+    let message = hear(&mut socket).await;
+    assert!(message.to_string().contains("send them by POST"), "{message}");
+}

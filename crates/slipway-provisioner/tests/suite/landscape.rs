@@ -1,0 +1,292 @@
+//! A landscape for the processes: the control plane and one customer's cluster on the embedded Kubernetes
+//! API, the outside systems as simulators, a stand-in for the infrastructure manager, and agents.
+//!
+//! One server serves all landscapes of a test, one after the other: each has a runtime of its own.
+
+mod manager;
+mod seed;
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicU32, Ordering},
+};
+
+use bytes::Bytes;
+use futures::FutureExt as _;
+use http::{Request, Response};
+use jiff::Timestamp as Instant;
+use serde_json::Value;
+use slipway_clients::{director, oauth::Credentials, reconciler};
+use slipway_engine::simulated::SimulatedWire;
+use slipway_kube::{
+    crds,
+    wire::{Api, ClientTransport},
+};
+use slipway_model::{
+    NewOperation, OperationId,
+    ports::{Clock, Transport},
+    runtime_record::RuntimeId,
+    time::{hours, mins, secs},
+};
+use slipway_provisioner::{Deadlines, Installer, OperationKind, Systems, domain::Connect};
+use slipway_sim::{
+    agent::Agents,
+    kube::{Server, Settings},
+    systems::reconciler::Pace,
+};
+use slipway_store::MemoryStore;
+use tokio::{sync::OnceCell, task::JoinHandle};
+
+use seed::TENANT;
+
+/// The control plane's cluster.
+pub(crate) const CONTROL_PLANE: &str = "kcp";
+/// The customer's cluster.
+pub(crate) const SHOOT: &str = "shoot--p--c";
+/// Where Runtimes are.
+pub(crate) const NAMESPACE: &str = "kcp-system";
+
+/// Who installs Kyma.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    Reconciler,
+    LifecycleManager,
+}
+
+/// What all landscapes of a test share.
+#[derive(Clone)]
+pub(crate) struct Ground {
+    pub(crate) server: Server,
+    count: Arc<AtomicU32>,
+}
+
+impl Ground {
+    pub(crate) async fn new() -> Self {
+        let server = Server::start(Settings::default()).await.expect("a server");
+        let control_plane = server.add_cluster(CONTROL_PLANE).await.expect("a cluster");
+        server.add_cluster(SHOOT).await.expect("a cluster");
+        for definition in crds::all() {
+            let definition = serde_json::to_value(definition).expect("a definition");
+            control_plane.create(definition).await.expect("served");
+        }
+        control_plane.create(seed::kyma_definition()).await.expect("served");
+        let namespace =
+            serde_json::json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
+        control_plane.create(namespace).await.expect("made");
+        Self { server, count: Arc::default() }
+    }
+
+    /// A landscape with a runtime of its own.
+    pub(crate) fn landscape(&self, clock: Arc<dyn Clock>, kind: OperationKind, by: By) -> Landscape {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let id: RuntimeId = format!("6f1de04b-4b5a-4a1c-8b0a-{number:012x}").parse().expect("an id");
+        let sim = slipway_sim::Systems::default();
+        sim.director.adopt(&id.to_string(), TENANT, "shop", serde_json::json!({ "broker_instance_id": "i-1" }));
+        let now = {
+            let clock = clock.clone();
+            move || Instant::from_microsecond(clock.wall().as_micros()).expect("a time")
+        };
+        let agents = Agents::new(sim.director.clone(), now);
+        let shared = Arc::new(Shared {
+            number,
+            id,
+            kind,
+            by,
+            sim,
+            store: Arc::new(MemoryStore::new(clock.clone())),
+            ground: self.clone(),
+            clock,
+            verdict: Mutex::new(None),
+            work_seconds: AtomicU32::new(60),
+            lacks_kyma: AtomicBool::new(false),
+            agent_sleeps: AtomicBool::new(false),
+            seeded: OnceCell::new(),
+        });
+        let keepers = vec![
+            tokio::spawn(manager::run(shared.clone())),
+            tokio::spawn({
+                let shared = shared.clone();
+                async move {
+                    let cluster = shared.ground.server.cluster(SHOOT).expect("a cluster");
+                    while shared.is_latest() {
+                        shared.clock.sleep(secs(5)).await;
+                        if shared.seeded.initialized() && !shared.agent_sleeps.load(Ordering::Relaxed) {
+                            agents.attend(&cluster).await.expect("an agent can write");
+                        }
+                    }
+                }
+            }),
+        ];
+        Landscape { shared, keepers, deadlines: Deadlines::default() }
+    }
+}
+
+/// What its tasks share.
+pub(crate) struct Shared {
+    number: u32,
+    pub(crate) id: RuntimeId,
+    pub(crate) kind: OperationKind,
+    pub(crate) by: By,
+    pub(crate) sim: slipway_sim::Systems,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) ground: Ground,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// What the manager says instead of `Ready`, if it shall say something else.
+    pub(crate) verdict: Mutex<Option<Value>>,
+    /// How long the managers need for anything.
+    work_seconds: AtomicU32,
+    /// Kyma was never installed.
+    pub(crate) lacks_kyma: AtomicBool,
+    /// The agent gets no chance to connect.
+    pub(crate) agent_sleeps: AtomicBool,
+    seeded: OnceCell<()>,
+}
+
+impl Shared {
+    /// Whether no landscape was made after this one. One that is only kept to be compared must not play on:
+    /// its agent would take the next one's tokens to its own Director.
+    fn is_latest(&self) -> bool {
+        self.ground.count.load(Ordering::Relaxed) == self.number + 1
+    }
+
+    fn api(&self, cluster: &str) -> Api {
+        let client = self.ground.server.client(cluster).expect("a cluster");
+        Api::new(Arc::new(ClientTransport::new(client, self.clock.clone())), "seed", "")
+    }
+
+    async fn exchange(&self, system: &'static str, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
+        self.seeded.get_or_init(|| seed::seed(self)).await;
+        let cluster = match system {
+            Systems::CONTROL_PLANE => CONTROL_PLANE,
+            Systems::CLUSTER => SHOOT,
+            _ => return self.sim.exchange(system, request).await.map_err(|broken| broken.to_string()),
+        };
+        let client = self.ground.server.client(cluster).map_err(|error| error.to_string())?;
+        let wire = ClientTransport::new(client, self.clock.clone());
+        wire.send(system, request, hours(1)).await.map_err(|error| error.to_string())
+    }
+}
+
+/// The landscape.
+pub(crate) struct Landscape {
+    pub(crate) shared: Arc<Shared>,
+    keepers: Vec<JoinHandle<()>>,
+    deadlines: Deadlines,
+}
+
+impl Drop for Landscape {
+    fn drop(&mut self) {
+        self.keepers.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl Landscape {
+    /// Everybody is quicker and waits less: for tests of hundreds of runs, each with its own hours.
+    pub(crate) fn in_a_hurry(mut self) -> Self {
+        let Deadlines {
+            runtime_resource,
+            cluster_domain,
+            cluster_creation,
+            bindings,
+            installation_trigger,
+            installation,
+            upgrade_record,
+            shoot_refresh,
+            shoot_upgrade,
+            agent_configuration,
+            agent_connection,
+            cluster_cleanup,
+            uninstall_trigger,
+            cluster_deletion_trigger,
+            cluster_deletion,
+            hibernation,
+        } = &mut self.deadlines;
+        for deadline in [
+            runtime_resource,
+            cluster_domain,
+            cluster_creation,
+            bindings,
+            installation_trigger,
+            installation,
+            upgrade_record,
+            shoot_refresh,
+            shoot_upgrade,
+            agent_configuration,
+            agent_connection,
+            cluster_cleanup,
+            uninstall_trigger,
+            cluster_deletion_trigger,
+            cluster_deletion,
+            hibernation,
+        ] {
+            *deadline = mins(5);
+        }
+        self.shared.sim.reconciler.set_pace(Pace { pending: secs(5), reconciling: secs(30) });
+        self.shared.work_seconds.store(12, Ordering::Relaxed);
+        self
+    }
+
+    pub(crate) fn wire(&self) -> Arc<dyn Transport> {
+        let shared = self.shared.clone();
+        Arc::new(SimulatedWire::new(self.shared.clock.clone(), move |system, request| {
+            let shared = shared.clone();
+            Box::pin(async move { shared.exchange(system, request).await })
+        }))
+    }
+
+    pub(crate) fn systems(&self, wire: Arc<dyn Transport>) -> Systems {
+        let Shared { sim, store, clock, by, .. } = &*self.shared;
+        let (client_id, secret) = sim.director.client();
+        let credentials = Credentials {
+            url: "http://director/oauth2/token".parse().expect("address"),
+            client_id,
+            client_secret: secret.into(),
+            scope: director::SCOPE,
+        };
+        let address = "http://director/graphql".parse().expect("address");
+        let director = director::Client::new(wire.clone(), address, credentials, clock.clone());
+        let reconciler = reconciler::Client::new(wire.clone(), "http://reconciler".parse().expect("address"));
+        let connect: Connect = {
+            let wire = wire.clone();
+            Arc::new(move |_| {
+                let wire = wire.clone();
+                Box::pin(async move { Ok((wire, "http://shoot".to_owned())) })
+            })
+        };
+        Systems {
+            runtimes: store.clone(),
+            control_plane: Api::new(wire, Systems::CONTROL_PLANE, "http://kcp"),
+            namespace: NAMESPACE.to_owned(),
+            connect,
+            director: Some(Arc::new(director)),
+            installer: match by {
+                By::Reconciler => Installer::Reconciler(reconciler),
+                By::LifecycleManager => Installer::LifecycleManager { channel: "regular".to_owned() },
+            },
+            has_agent: true,
+            cleanup_prefix: "https://service-manager.".to_owned(),
+            deadlines: self.deadlines,
+        }
+    }
+
+    /// Stores the request; what is accepted here is what the engine finds.
+    pub(crate) fn accept(&self, new: &NewOperation) {
+        seed::accept(&self.shared, new).now_or_never().expect("memory does not wait");
+    }
+
+    pub(crate) fn operation(&self, id: OperationId, budget: std::time::Duration) -> NewOperation {
+        let kind = self.shared.kind;
+        NewOperation {
+            id,
+            instance_id: self.shared.id.instance(),
+            kind: kind.engine_type(),
+            temporary: false,
+            plan: "provisioner".to_owned(),
+            process: kind.process(),
+            budget,
+            data: seed::begin(kind),
+            secrets: None,
+            by: "test".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The role `provisioner`: its listener, its engine, its watch of the control plane and its rounds.
+//!
+//! It stands on the same database as the broker with an engine of its own; each engine takes only the
+//! processes it knows. Outgoing calls of steps are recorded, whichever way they go.
+
+mod figures;
+mod file;
+
+use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+
+use slipway_clients::{HttpTransport, director, oauth::Credentials, reconciler};
+use slipway_engine::{Engine, EngineConfig, Parts, RecordingTransport, SystemClock, SystemRandom};
+use slipway_kube::{
+    access::{ConnectError, from_kubeconfig, in_cluster},
+    wire::{Api as Kubernetes, ClientTransport},
+};
+use slipway_model::ports::{Clock, Runtimes, Storage, Transport, TransportError};
+use slipway_provisioner::{
+    Api, Catalogue, Installer, Metrics, Provisioner, Systems,
+    auth::{Gate, Issuer},
+    clusters::Clusters,
+    http,
+    jobs::{agents::Agents, intents::Intents, tombstones::Tombstones},
+    reach, registry,
+    watch::Watch,
+};
+use tokio::{net::TcpListener, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use self::figures::Figures;
+pub use self::file::{DirectorFile, File, FileError, InstallerFile, IssuerFile};
+pub use slipway_provisioner::auth::{LocalIssuer, Scope};
+
+/// Why the role does not start. Each is one sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum RoleError {
+    /// Its file is wrong.
+    #[error("configuration: {0}")]
+    File(#[from] FileError),
+    /// The control plane cannot be reached, even in principle.
+    #[error("control plane: {0}")]
+    Connect(#[from] ConnectError),
+    /// No client of outside systems can be made.
+    #[error("cannot prepare outgoing calls: {0}")]
+    Transport(#[from] TransportError),
+    /// The port cannot be taken.
+    #[error("cannot listen on {address}: {problem}; choose another address")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        problem: io::Error,
+    },
+    /// A process table is wrong: a defect of the program.
+    #[error("this program is broken: {0}")]
+    Table(#[from] slipway_engine::TableError),
+}
+
+/// A client of the control plane: by kubeconfig, or as the pod we are.
+pub async fn control_plane(kubeconfig: Option<&Path>) -> Result<kube::Client, RoleError> {
+    Ok(match kubeconfig {
+        Some(path) => from_kubeconfig(path).await?,
+        None => in_cluster()?,
+    })
+}
+
+/// What the role is given.
+pub struct Given {
+    /// Operations.
+    pub storage: Arc<dyn Storage>,
+    /// Runtimes, in the same database.
+    pub runtimes: Arc<dyn Runtimes>,
+    /// The control plane.
+    pub control_plane: kube::Client,
+    /// Whose tokens are taken, beside those of the file.
+    pub issuers: Vec<Issuer>,
+    /// The engine's settings.
+    pub engine: EngineConfig,
+    /// What an operator has set.
+    pub file: File,
+}
+
+/// The running role. Dropping it abandons the work as a crash would; [`ProvisionerRole::stop`] ends it in
+/// good order.
+pub struct ProvisionerRole {
+    engine: Arc<Engine<Provisioner>>,
+    address: SocketAddr,
+    metrics_address: Option<SocketAddr>,
+    stopping: CancellationToken,
+    clock: Arc<dyn Clock>,
+    grace: Duration,
+    serving: JoinSet<()>,
+    rounds: JoinSet<()>,
+}
+
+impl ProvisionerRole {
+    /// Starts it.
+    pub async fn start(given: Given) -> Result<Self, RoleError> {
+        let Given { storage, runtimes, control_plane, mut issuers, engine: config, file } = given;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+        let random = Arc::new(SystemRandom::default());
+        let wire: Arc<dyn Transport> = Arc::new(RecordingTransport::new(HttpTransport::new()?, clock.clone()));
+        issuers.extend(file.issuers(&wire, &clock)?);
+        let metrics = Arc::new(Metrics::default());
+        let director = file.director()?.map(|(address, credentials)| {
+            let metrics = metrics.clone();
+            let client = director::Client::new(wire.clone(), address, credentials, clock.clone());
+            Arc::new(client.observed(Arc::new(move |call, result| metrics.asked_director(call, result))))
+        });
+        let (installer, with_kyma) = match file.installer()? {
+            InstallerFile::Reconciler(url) => {
+                (Installer::Reconciler(reconciler::Client::new(wire.clone(), url)), false)
+            }
+            InstallerFile::LifecycleManager { channel } => (Installer::LifecycleManager { channel }, true),
+        };
+        let to_control_plane =
+            RecordingTransport::new(ClientTransport::new(control_plane.clone(), clock.clone()), clock.clone());
+        let namespace = file.settings.namespace.clone();
+        let systems = Arc::new(Systems {
+            runtimes: runtimes.clone(),
+            control_plane: Kubernetes::new(Arc::new(to_control_plane), Systems::CONTROL_PLANE, ""),
+            namespace: namespace.clone(),
+            connect: reach::by_kubeconfig(clock.clone()),
+            director: director.clone(),
+            installer,
+            has_agent: file.settings.agent.enabled,
+            cleanup_prefix: file.cleanup_prefix.clone(),
+            deadlines: file.deadlines,
+        });
+        let (listener, address) = listen(file.listen).await?;
+        let figures = match file.metrics {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
+        let metrics_address = figures.as_ref().map(|(_, address)| *address);
+        let grace = config.grace;
+        let engine = Arc::new(Engine::start(Parts {
+            store: storage.clone(),
+            registry: registry()?,
+            systems: systems.clone(),
+            clock: clock.clone(),
+            random: random.clone(),
+            config,
+        }));
+        let retention = file.settings.retention();
+        let stale_after = Duration::from_secs(file.settings.agent.stale_after_seconds);
+        let api = Arc::new(Api {
+            store: storage,
+            runtimes: runtimes.clone(),
+            engine: engine.clone(),
+            clock: clock.clone(),
+            random: random.clone(),
+            director: director.clone(),
+            clusters: Clusters::new(control_plane.clone(), namespace.clone(), clock.clone()),
+            gate: Gate::new(issuers, clock.clone()),
+            settings: file.settings,
+            catalogue: Catalogue::built_in(),
+            metrics: metrics.clone(),
+        });
+
+        let stopping = CancellationToken::new();
+        let (mut serving, mut rounds) = (JoinSet::new(), JoinSet::new());
+        let (router, stop) = (http::router(api), stopping.clone());
+        serving.spawn(async move {
+            let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
+            if let Err(error) = served {
+                tracing::error!(%error, "the provisioner's listener broke");
+            }
+        });
+        if let Some((listener, _)) = figures {
+            let page = Figures { metrics: metrics.clone(), runtimes: runtimes.clone(), clock: clock.clone() };
+            let (router, stop) = (page.router(), stopping.clone());
+            serving.spawn(async move {
+                let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
+                if let Err(error) = served {
+                    tracing::error!(%error, "the listener of the provisioner's figures broke");
+                }
+            });
+        }
+        let (news, counting, by) = (engine.events(), metrics.clone(), clock.clone());
+        rounds.spawn(async move { counting.count(news, &*by).await });
+        let watch = Watch { engine: engine.clone(), clock: clock.clone() };
+        rounds.spawn(async move { watch.run(control_plane, &namespace, with_kyma).await });
+        if systems.has_agent {
+            let agents = Agents { systems, clock: clock.clone(), random: random.clone(), stale_after, metrics };
+            rounds.spawn(async move { agents.run().await });
+        }
+        if let Some(director) = director {
+            let intents =
+                Intents { director, runtimes: runtimes.clone(), clock: clock.clone(), random: random.clone() };
+            rounds.spawn(async move { intents.run().await });
+        }
+        let tombstones = Tombstones { runtimes, clock: clock.clone(), random, retention };
+        rounds.spawn(async move { tombstones.run().await });
+        tracing::info!(%address, "the provisioner listens");
+        Ok(Self { engine, address, metrics_address, stopping, clock, grace, serving, rounds })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where its figures are, under `/metrics`.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
+    }
+
+    /// Stops in good order: accepts nothing new, lets requests and running steps end within the grace, and
+    /// gives all operations back so that another replica goes on at once.
+    pub async fn stop(self) {
+        let Self { engine, stopping, clock, grace, mut serving, mut rounds, .. } = self;
+        rounds.shutdown().await;
+        stopping.cancel();
+        tokio::select! {
+            biased;
+            () = async { while serving.join_next().await.is_some() {} } => {}
+            () = clock.sleep(grace) => tracing::warn!("some requests did not end within the grace period"),
+        }
+        serving.shutdown().await;
+        match Arc::try_unwrap(engine) {
+            Ok(engine) => engine.stop().await,
+            // Somebody still listens to its news; it ends as a crash would, and others take over.
+            Err(engine) => drop(engine),
+        }
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), RoleError> {
+    let listener = TcpListener::bind(address).await.map_err(|problem| RoleError::Listen { address, problem })?;
+    let address = listener.local_addr().unwrap_or(address);
+    Ok((listener, address))
+}
+
+/// Credentials of the Director, as its client takes them.
+pub(crate) fn credentials(url: slipway_clients::BaseUrl, id: String, secret: secrecy::SecretString) -> Credentials {
+    Credentials { url, client_id: id, client_secret: secret, scope: director::SCOPE }
+}
