@@ -96,3 +96,25 @@ async fn another_tenants_operation_is_not_shown_and_nothing_is_changed_over_a_so
     let message = hear(&mut socket).await;
     assert!(message.to_string().contains("send them by POST"), "{message}");
 }
+
+/// By POST these are refused with their path; here too, and the connection lives on.
+#[tokio::test]
+async fn a_document_that_cannot_be_executed_is_refused_and_the_connection_goes_on() {
+    let bench = Bench::start().await;
+    let (_, operation) = bench.provisioned(&cluster("gcp", "shop", &[])).await;
+    let mut socket = begun(&bench, &[Scope::Read], TENANT).await;
+    for query in [
+        "subscription($id: Nope = 1) { runtimeOperationUpdated(id: \"x\") { state } }",
+        "subscription($id: String!) { runtimeOperationUpdated(id: $id) { nope } }",
+        "subscription { runtimeOperationUpdated(id: 99999999999999999999) { state } }",
+        "{{{{",
+        "",
+    ] {
+        say(&mut socket, json!({"id": "9", "type": "subscribe", "payload": {"query": query}})).await;
+        let message = hear(&mut socket).await;
+        assert_eq!((&message["id"], &message["type"]), (&json!("9"), &json!("error")), "{query}: {message}");
+    }
+    subscribe(&mut socket, &operation).await;
+    let message = hear(&mut socket).await;
+    assert_eq!(message["payload"]["data"]["runtimeOperationUpdated"]["state"], "InProgress", "{message}");
+}
