@@ -160,7 +160,11 @@ impl Access {
             budget.take(ask.priority).await;
         }
         let answered = self.unbudgeted(ask).await;
-        if let Some(breaker) = &options.breaker {
+        // A part of one object may fail for reasons of its own, such as a cluster whose authority is not there yet:
+        // that says nothing about the API, and must not hold the work of all others.
+        if let Some(breaker) = &options.breaker
+            && (ask.subresource.is_empty() || answered.is_ok())
+        {
             breaker.note(answered.as_ref().err(), self);
         }
         answered

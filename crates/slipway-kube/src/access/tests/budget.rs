@@ -97,6 +97,19 @@ async fn after_ten_failures_in_a_row_one_probe_every_five_seconds_is_all_that_le
     access.send(ask()).await.expect("answered");
 }
 
+/// One cluster whose kubeconfig cannot be made must not stop all others.
+#[tokio::test(start_paused = true)]
+async fn failures_of_one_objects_part_open_no_breaker() {
+    let breaker = Breaker::new(Ask::list(&SHOOTS, "garden-dev"));
+    let options = Options { breaker: Some(breaker.clone()), ..Options::new("garden", Simulated::new()) };
+    let access = Access::new(served(|_, _, _| async { json(500, &json!({})) }), options);
+    for _ in 0..30 {
+        let ask = Ask::create_under(&SHOOTS, "garden-dev", "shop", "adminkubeconfig", json!({}));
+        access.send(ask).await.expect_err("broken");
+    }
+    assert!(!breaker.is_open());
+}
+
 #[tokio::test(start_paused = true)]
 async fn refusals_open_no_breaker() {
     let clock = Simulated::new();

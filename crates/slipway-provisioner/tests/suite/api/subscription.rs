@@ -97,6 +97,16 @@ async fn another_tenants_operation_is_not_shown_and_nothing_is_changed_over_a_so
     assert!(message.to_string().contains("send them by POST"), "{message}");
 }
 
+/// The next answer, passing over the ends of earlier ones.
+async fn answered(socket: &mut Socket) -> Value {
+    loop {
+        let message = hear(socket).await;
+        if message["type"] != "complete" {
+            return message;
+        }
+    }
+}
+
 /// By POST these are refused with their path; here too, and the connection lives on.
 #[tokio::test]
 async fn a_document_that_cannot_be_executed_is_refused_and_the_connection_goes_on() {
@@ -111,10 +121,11 @@ async fn a_document_that_cannot_be_executed_is_refused_and_the_connection_goes_o
         "",
     ] {
         say(&mut socket, json!({"id": "9", "type": "subscribe", "payload": {"query": query}})).await;
-        let message = hear(&mut socket).await;
-        assert_eq!((&message["id"], &message["type"]), (&json!("9"), &json!("error")), "{query}: {message}");
+        let message = answered(&mut socket).await;
+        let told = message["payload"][0]["message"].as_str().or(message["payload"]["errors"][0]["message"].as_str());
+        assert!(message["id"] == "9" && told.is_some(), "{query}: {message}");
     }
     subscribe(&mut socket, &operation).await;
-    let message = hear(&mut socket).await;
+    let message = answered(&mut socket).await;
     assert_eq!(message["payload"]["data"]["runtimeOperationUpdated"]["state"], "InProgress", "{message}");
 }
