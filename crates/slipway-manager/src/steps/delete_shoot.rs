@@ -10,7 +10,10 @@ use slipway_kube::{
     annotations,
     conditions::{Reason, Status, Type},
 };
-use slipway_model::{ports::BoxFuture, time::mins};
+use slipway_model::{
+    ports::BoxFuture,
+    time::{mins, secs},
+};
 
 use crate::{
     decide::brake::Brake,
@@ -32,7 +35,8 @@ impl Step for DeleteShoot {
         Box::pin(async move {
             let name = pass.seen.runtime.spec.shoot.name.clone();
             // The cache may not have heard of a Shoot made a moment ago; leaving it behind would cost money for ever.
-            if pass.seen.shoot.is_none() {
+            let is_cached = pass.seen.shoot.is_some();
+            if !is_cached {
                 match look(pass, &name).await {
                     Ok(found) => pass.seen.shoot = found.map(std::sync::Arc::new),
                     Err(error) => {
@@ -50,19 +54,29 @@ impl Step for DeleteShoot {
                 tracing::warn!(owner, "the Shoot belongs to another Runtime and stays");
                 return Outcome::Done;
             }
-            if shoot.metadata.deletion_timestamp.is_some() {
-                return Outcome::Done;
-            }
             let said =
                 |status, text: String| Said::new(Type::Deprovisioned, status, Reason::GardenerShootDeleted, text);
+            // No event tells of the end of what the cache has not heard of, or has heard the end of already.
+            let at_latest = if is_cached { mins(5) } else { secs(10) };
+            if shoot.metadata.deletion_timestamp.is_some() {
+                if is_cached {
+                    return Outcome::Done;
+                }
+                pass.report.say(said(Status::Unknown, "Shoot is being deleted".to_owned()));
+                return Outcome::wait("the end of the Shoot", at_latest);
+            }
             if pass.seen.deletion_held {
                 pass.report.say(said(Status::Unknown, Brake::message(pass.shared.settings.brake_limit)));
                 return Outcome::wait("a person who confirms the deletion", mins(5));
             }
             match delete(pass, &name).await {
-                Ok(()) => {
+                Ok(End::Coming) => {
                     pass.report.say(said(Status::Unknown, "Shoot is being deleted".to_owned()));
-                    Outcome::wait("the end of the Shoot", mins(5))
+                    Outcome::wait("the end of the Shoot", at_latest)
+                }
+                Ok(End::Past) => {
+                    pass.seen.shoot = None;
+                    Outcome::Done
                 }
                 Err(error) => {
                     Outcome::of_error(error, Type::Deprovisioned, Reason::GardenerErr, "Gardener API delete error")
@@ -77,13 +91,21 @@ pub(super) async fn look(pass: &Pass, name: &str) -> Result<Option<Shoot>, acces
     pass.shared.garden.find(ask).await
 }
 
-async fn delete(pass: &Pass, name: &str) -> Result<(), access::Error> {
+/// The end of a Shoot.
+enum End {
+    /// It is asked for.
+    Coming,
+    /// It is gone.
+    Past,
+}
+
+async fn delete(pass: &Pass, name: &str) -> Result<End, access::Error> {
     let (garden, namespace) = (&pass.shared.garden, &pass.shared.settings.garden_namespace);
     let confirmation = json!({"metadata": {"annotations": {annotations::CONFIRM_DELETION: "true"}}});
     let confirmed = garden.tell(Ask::merge(&SHOOTS, namespace, name, confirmation).priority(Priority::Deletion)).await;
     match confirmed {
-        Err(error) if error.is_not_found() => return Ok(()),
+        Err(error) if error.is_not_found() => return Ok(End::Past),
         other => other?,
     }
-    garden.tell(Ask::delete(&SHOOTS, namespace, name).priority(Priority::Deletion)).await
+    garden.tell(Ask::delete(&SHOOTS, namespace, name).priority(Priority::Deletion)).await.map(|()| End::Coming)
 }
