@@ -143,8 +143,7 @@ async fn trouble_that_may_pass_is_told_and_passes() {
 }
 
 /// Whatever is asked of the control plane or the garden, watches too, twice gets an answer that cannot be read. What it
-/// was about
-/// has happened or not; either way it ends well, and there is one of everything.
+/// was about has happened or not; either way it ends well, and there is one of everything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_that_cannot_be_read_do_no_harm() {
     for how in [Garbage::Half, Garbage::Page, Garbage::Other] {

@@ -183,44 +183,25 @@ impl Drop for Landscape {
 impl Landscape {
     /// Everybody is quicker and waits less: for tests of hundreds of runs, each with its own hours.
     pub(crate) fn in_a_hurry(mut self) -> Self {
-        let Deadlines {
-            runtime_resource,
-            cluster_domain,
-            cluster_creation,
-            bindings,
-            installation_trigger,
-            installation,
-            upgrade_record,
-            shoot_refresh,
-            shoot_upgrade,
-            agent_configuration,
-            agent_connection,
-            cluster_cleanup,
-            uninstall_trigger,
-            cluster_deletion_trigger,
-            cluster_deletion,
-            hibernation,
-        } = &mut self.deadlines;
-        for deadline in [
-            runtime_resource,
-            cluster_domain,
-            cluster_creation,
-            bindings,
-            installation_trigger,
-            installation,
-            upgrade_record,
-            shoot_refresh,
-            shoot_upgrade,
-            agent_configuration,
-            agent_connection,
-            cluster_cleanup,
-            uninstall_trigger,
-            cluster_deletion_trigger,
-            cluster_deletion,
-            hibernation,
-        ] {
-            *deadline = mins(5);
-        }
+        let short = mins(5);
+        self.deadlines = Deadlines {
+            runtime_resource: short,
+            cluster_domain: short,
+            cluster_creation: short,
+            bindings: short,
+            installation_trigger: short,
+            installation: short,
+            upgrade_record: short,
+            shoot_refresh: short,
+            shoot_upgrade: short,
+            agent_configuration: short,
+            agent_connection: short,
+            cluster_cleanup: short,
+            uninstall_trigger: short,
+            cluster_deletion_trigger: short,
+            cluster_deletion: short,
+            hibernation: short,
+        };
         self.shared.sim.reconciler.set_pace(Pace { pending: secs(5), reconciling: secs(30) });
         self.shared.work_seconds.store(12, Ordering::Relaxed);
         self
