@@ -25,6 +25,9 @@ use crate::domain::{Provisioner, wait_key};
 /// How long to stay away from an API that broke a watch.
 const PAUSE: Duration = secs(2);
 
+/// How long to stay away from one that does not know the kind: somebody has to install it first.
+const UNKNOWN_PAUSE: Duration = secs(60);
+
 /// Keys woken with one write.
 const GROUP: usize = 500;
 
@@ -50,34 +53,43 @@ impl Watch {
         let kymas: Api<PartialObjectMeta<DynamicObject>> = Api::namespaced_with(client, namespace, &kind);
         let follow_kymas = async {
             if with_kyma {
-                self.follow(kymas, "Kyma changed").await;
+                self.follow(kymas, "Kyma").await;
             }
         };
-        tokio::join!(
-            self.follow(runtimes, "the Runtime changed"),
-            self.follow(secrets, "the kubeconfig changed"),
-            follow_kymas,
-        );
+        tokio::join!(self.follow(runtimes, "Runtime"), self.follow(secrets, "kubeconfig Secret"), follow_kymas,);
     }
 
-    async fn follow<K>(&self, api: Api<PartialObjectMeta<K>>, cause: &str)
+    async fn follow<K>(&self, api: Api<PartialObjectMeta<K>>, kind: &str)
     where
         PartialObjectMeta<K>: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     {
+        let cause = format!("the {kind} changed");
         let mut events = std::pin::pin!(watcher(api, watcher::Config::default()));
         let mut listed = Vec::new();
         while let Some(event) = events.next().await {
             match event {
                 Ok(Event::Init) => listed.clear(),
                 Ok(Event::InitApply(object)) => listed.extend(key(&object)),
-                Ok(Event::InitDone) => self.wake(&std::mem::take(&mut listed), cause).await,
+                Ok(Event::InitDone) => self.wake(&std::mem::take(&mut listed), &cause).await,
                 Ok(Event::Apply(object) | Event::Delete(object)) => {
                     let keys: Vec<WaitKey> = key(&object).into_iter().collect();
-                    self.wake(&keys, cause).await;
+                    self.wake(&keys, &cause).await;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "a watch of the control plane broke; it begins anew");
-                    self.clock.sleep(PAUSE).await;
+                    let pause = match is_unknown(&error) {
+                        true => {
+                            tracing::warn!(
+                                kind,
+                                "the control plane has no such kind; operations wait for it by their timers alone"
+                            );
+                            UNKNOWN_PAUSE
+                        }
+                        false => {
+                            tracing::warn!(kind, %error, "a watch of the control plane broke; it begins anew");
+                            PAUSE
+                        }
+                    };
+                    self.clock.sleep(pause).await;
                 }
             }
         }
@@ -90,6 +102,11 @@ impl Watch {
             }
         }
     }
+}
+
+/// Whether the API says that it has no such kind.
+fn is_unknown(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404)
 }
 
 /// What an object is about; none if it is about no runtime.
