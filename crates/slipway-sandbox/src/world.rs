@@ -58,7 +58,7 @@ pub enum UpError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// A simulator cannot listen.
-    #[error("the simulators cannot listen on this machine: {0}")]
+    #[error("the simulators cannot listen on this machine")]
     Simulator(#[source] io::Error),
     /// The clusters do not start.
     #[error(transparent)]
@@ -70,10 +70,10 @@ pub enum UpError {
     #[error(transparent)]
     Server(#[from] StartError),
     /// The provisioner does not start.
-    #[error("the provisioner does not start: {0}")]
+    #[error("the provisioner does not start")]
     Provisioner(#[from] provisioner::RoleError),
     /// The infrastructure manager does not start.
-    #[error("the infrastructure manager does not start: {0}")]
+    #[error("the infrastructure manager does not start")]
     Manager(#[from] RoleError),
 }
 

@@ -36,7 +36,7 @@ const LOOK_EVERY: Duration = secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum RoleError {
     /// A file is wrong or missing.
-    #[error("configuration: {0}")]
+    #[error("configuration")]
     Files(#[from] LoadError),
     /// A cluster cannot be reached, even in principle.
     #[error("{which}: {problem}")]

@@ -35,13 +35,13 @@ pub use slipway_provisioner::auth::{LocalIssuer, Scope};
 #[derive(Debug, thiserror::Error)]
 pub enum RoleError {
     /// Its file is wrong.
-    #[error("configuration: {0}")]
+    #[error("configuration")]
     File(#[from] FileError),
     /// The control plane cannot be reached, even in principle.
-    #[error("control plane: {0}")]
+    #[error("control plane")]
     Connect(#[from] ConnectError),
     /// No client of outside systems can be made.
-    #[error("cannot prepare outgoing calls: {0}")]
+    #[error("cannot prepare outgoing calls")]
     Transport(#[from] TransportError),
     /// The port cannot be taken.
     #[error("cannot listen on {address}: {problem}; choose another address")]
@@ -52,7 +52,7 @@ pub enum RoleError {
         problem: io::Error,
     },
     /// A process table is wrong: a defect of the program.
-    #[error("this program is broken: {0}")]
+    #[error("this program is broken")]
     Table(#[from] slipway_engine::TableError),
 }
 

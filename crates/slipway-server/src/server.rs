@@ -37,10 +37,10 @@ pub enum StartError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The keys are wrong.
-    #[error("configuration: {0}")]
+    #[error("configuration")]
     Keys(#[from] KeyringError),
     /// The database cannot be opened.
-    #[error("{0}")]
+    #[error(transparent)]
     Database(#[from] OpenError),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {problem}")]
@@ -51,10 +51,10 @@ pub enum StartError {
         problem: String,
     },
     /// No client of outside systems can be made.
-    #[error("cannot prepare outgoing calls: {0}")]
+    #[error("cannot prepare outgoing calls")]
     Transport(#[from] TransportError),
     /// A process table is wrong: a defect of the program.
-    #[error("this program is broken: {0}")]
+    #[error("this program is broken")]
     Table(#[from] slipway_engine::TableError),
 }
 
@@ -90,7 +90,9 @@ impl Server {
         let registry = registry(&settings)?;
         let keyring = keyring(&settings.keys, random.clone())?;
         let transport = RecordingTransport::new(HttpTransport::new()?, clock.clone());
-        let systems = Systems::new(Arc::new(transport), Addresses { hello: settings.hello_url.clone() });
+        let missing = || ConfigError::new("hello.url", "is missing; give the address of the Hello system");
+        let hello = settings.hello_url.clone().ok_or_else(missing)?;
+        let systems = Systems::new(Arc::new(transport), Addresses { hello });
 
         let listener = listen(settings.listen).await?;
         let address = listener.local_addr().unwrap_or(settings.listen);

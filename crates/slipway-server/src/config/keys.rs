@@ -50,7 +50,7 @@ pub static KEYS: &[Key] = &[
     key("engine.slots.upgrade", "64", "The same for upgrades."),
     key("operation.timeout", "24h", "Upper bound for the budget of an operation; its process may allow less. Counts for operations accepted from now on."),
     key("steps.disabled", "[]", "Names of steps that are not run. By environment or flag: separated by commas."),
-    without_default("hello.url", "Required. Address of the Hello system that the sample process calls."),
+    without_default("hello.url", "Required for the role broker. Address of the Hello system that its sample process calls."),
     key("log.format", "text", "`text` for people, `json` for collectors. Logs go to standard error."),
     key("log.level", "info", "`error`, `warn`, `info`, `debug` or `trace`, also per part: `info,slipway_engine=debug`."),
 ];

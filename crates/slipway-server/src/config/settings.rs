@@ -30,7 +30,7 @@ pub struct Settings {
     /// Steps that are not run.
     pub disabled_steps: Vec<String>,
     /// The Hello system.
-    pub hello_url: BaseUrl,
+    pub hello_url: Option<BaseUrl>,
     /// Log lines.
     pub log: Log,
 }
@@ -204,12 +204,9 @@ fn engine_of(raw: raw::Engine) -> Result<EngineConfig, ConfigError> {
     })
 }
 
-fn hello_of(raw: raw::Hello) -> Result<BaseUrl, ConfigError> {
-    let key = "hello.url";
-    let Some(url) = raw.url else {
-        return Err(ConfigError::new(key, "is missing; give the address of the Hello system"));
-    };
-    url.parse().map_err(|error| ConfigError::new(key, format!("is no good: {error}")))
+fn hello_of(raw: raw::Hello) -> Result<Option<BaseUrl>, ConfigError> {
+    let wrong = |error| ConfigError::new("hello.url", format!("is no good: {error}"));
+    raw.url.map(|url| url.parse().map_err(wrong)).transpose()
 }
 
 fn log_of(raw: raw::Log) -> Result<Log, ConfigError> {

@@ -129,7 +129,6 @@ fn what_is_required_is_asked_for() {
         ("SLIPWAY_SECRETS__ACTIVE_KEY", "secrets.active_key"),
         ("SLIPWAY_SECRETS__KEYS__K1", "secrets.active_key"),
         ("SLIPWAY_AUTH__TOKEN", "auth.token"),
-        ("SLIPWAY_HELLO__URL", "hello.url"),
     ] {
         let environment = good().into_iter().filter(|(name, _)| name != variable).collect();
         let error = load(&Sources { environment, ..Sources::default() }).expect_err(variable).to_string();

@@ -124,7 +124,9 @@ impl File {
     pub fn load(path: &Path) -> Result<Self, FileError> {
         let named = |problem: String| FileError::new(path.display().to_string(), problem);
         let text = fs::read_to_string(path).map_err(|error| named(format!("cannot be read: {error}")))?;
-        let file: Self = serde_saphyr::from_str(&text).map_err(|error| named(error.to_string().replace('\n', " ")))?;
+        // What follows the first line of the reader's complaint is a picture of the place.
+        let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+        let file: Self = serde_saphyr::from_str(&text).map_err(|error| named(first(&error.to_string())))?;
         if file.issuers.is_empty() {
             return Err(named("issuers is empty; name at least one, or nobody can come in".to_owned()));
         }

@@ -45,8 +45,11 @@ fn a_wrong_configuration_is_refused_with_code_two() {
         (with("SLIPWAY_HELLO__URL", "hello"), "hello.url is no good: an address must look like"),
     ] {
         let sentence = refused(command, 2);
-        assert!(sentence.contains(said), "{sentence}");
+        assert_eq!(sentence.matches(said).count(), 1, "once: {sentence}");
     }
+    let mut command = serve(&sqlite(folder.path()), HELLO);
+    command.env_remove("SLIPWAY_HELLO__URL");
+    assert!(refused(command, 2).contains("hello.url is missing"));
     let mut command = serve(&sqlite(folder.path()), HELLO);
     command.args(["--config", "/nowhere/slipway.yaml"]);
     assert!(refused(command, 2).contains("the file /nowhere/slipway.yaml cannot be read"));
@@ -54,6 +57,38 @@ fn a_wrong_configuration_is_refused_with_code_two() {
     command.args(["--role", "broker,dashboard"]);
     assert!(refused(command, 2).contains("there is no role \"dashboard\" in this version; choose from: broker"));
     assert!(!folder.path().join("slipway.db").exists(), "nothing was written");
+}
+
+/// It needs nothing of the broker's, and says once what is wrong with its own file.
+#[test]
+fn a_wrong_file_of_the_provisioner_is_refused_with_code_two() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let issuer = "issuers: [{ name: https://issuer.example.com, audience: slipway, jwks_file: /nowhere/keys.json }]";
+    for (text, said) in [
+        ("listen: 127.0.0.1:0", "issuers is empty; name at least one"),
+        ("lissen: 127.0.0.1:0", "lissen"),
+        (issuer, "/nowhere/keys.json"),
+    ] {
+        let file = folder.path().join("provisioner.yaml");
+        std::fs::write(&file, text).expect("a file");
+        let mut command = serve(&sqlite(folder.path()), HELLO);
+        command.env_remove("SLIPWAY_HELLO__URL");
+        command.args(["--role", "provisioner", "--provisioner-config"]).arg(&file);
+        command.arg("--provisioner-kubeconfig").arg(kubeconfig(folder.path()));
+        let sentence = refused(command, 2);
+        assert_eq!(sentence.matches(said).count(), 1, "once: {sentence}");
+    }
+}
+
+/// Of a control plane that nobody needs to reach.
+fn kubeconfig(folder: &Path) -> std::path::PathBuf {
+    let path = folder.join("kubeconfig.yaml");
+    let text = r#"{"apiVersion": "v1", "kind": "Config", "current-context": "kcp",
+        "clusters": [{"name": "kcp", "cluster": {"server": "http://127.0.0.1:9"}}],
+        "users": [{"name": "kcp", "user": {}}],
+        "contexts": [{"name": "kcp", "context": {"cluster": "kcp", "user": "kcp"}}]}"#;
+    std::fs::write(&path, text).expect("a file");
+    path
 }
 
 #[test]
