@@ -23,7 +23,7 @@ pub struct Memory {
     pub putting_back: Option<String>,
     /// The status last written: the cache may be behind.
     pub status: Option<RuntimeStatus>,
-    /// The `uid` that has our finalizer since then: the cache may be behind.
+    /// The version of the Runtime that was given our finalizer: the cache may show it for a moment longer.
     pub finalizer_on: Option<String>,
     /// The highest generation acknowledged.
     pub acknowledged: i64,

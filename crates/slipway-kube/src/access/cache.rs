@@ -1,9 +1,10 @@
 //! What we know of a cluster without asking: a list in pages, then a watch, projected to what is needed.
 //!
 //! An object is parsed straight into its projection, so what nobody needs is never in memory, not even for
-//! a moment; and kept as the text of that. Whoever is told of a change gets the state before and the one after, because most changes of a
-//! Shoot are of no interest and only the difference shows it. A watch that ends is resumed where it was; one
-//! that is too old lists again and reports only what differs, deletions included.
+//! a moment; and kept as the text of that. Whoever is told of a change gets the state before and the one
+//! after, because most changes of a Shoot are of no interest and only the difference shows it. A watch that
+//! ends is resumed where it was; one that is too old lists again and reports only what differs, deletions
+//! included.
 
 mod kept;
 
@@ -238,13 +239,11 @@ impl<T: Projection> Cache<T> {
                 return Err(Error::answer(&head, change.object.get().as_bytes()));
             }
             let head: Head = parsed(&change.object)?;
+            let version = head.metadata.resource_version.clone();
             if change.what != "BOOKMARK" {
-                let version = head.metadata.resource_version.clone();
                 self.note(head.metadata, change.what == "DELETED", &change.object, on_change);
-                *from = Some(version);
-            } else {
-                *from = Some(head.metadata.resource_version);
             }
+            *from = Some(version);
         }
         Ok(())
     }

@@ -53,7 +53,8 @@ async fn set(pass: &Pass, wanted: bool) -> Result<(), access::Error> {
 
 impl Step for EnsureFinalizer {
     fn applies(&self, seen: &Observation) -> bool {
-        let put_on = seen.memory.finalizer_on.is_some() && seen.memory.finalizer_on == seen.runtime.metadata.uid;
+        let version = &seen.runtime.metadata.resource_version;
+        let put_on = version.is_some() && *version == seen.memory.finalizer_on;
         !has(&seen.runtime) && !put_on
     }
 
@@ -61,8 +62,8 @@ impl Step for EnsureFinalizer {
         Box::pin(async move {
             match set(pass, true).await {
                 Ok(()) => {
-                    let uid = pass.seen.runtime.metadata.uid.clone();
-                    pass.remember(|memory| memory.finalizer_on.clone_from(&uid));
+                    let version = pass.seen.runtime.metadata.resource_version.clone();
+                    pass.remember(|memory| memory.finalizer_on.clone_from(&version));
                     Outcome::Done
                 }
                 Err(error) if error.is_not_found() => Outcome::Halt,

@@ -38,6 +38,19 @@ async fn what_somebody_else_changed_is_put_back_and_what_is_not_ours_is_left() {
     assert_eq!(world.requests("garden", true) - before, 1);
 }
 
+/// Without it a deletion would leave the Shoot behind, and nobody would know.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_finalizer_that_somebody_took_off_is_put_on_again() {
+    let world = ready(With::default()).await;
+    let finalizers = || world.runtime("shop").expect("there")["metadata"].get("finalizers").cloned();
+    let ours = finalizers();
+    assert!(ours.is_some());
+    world
+        .edit("shop", |runtime| drop(runtime["metadata"].as_object_mut().expect("metadata").remove("finalizers")))
+        .await;
+    world.until("it is on again", || finalizers() == ours).await;
+}
+
 /// Two who disagree must not race: the second time is put back minutes later, and until then the Runtime works.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_changes_it_again_at_once_is_overruled_some_minutes_later() {
