@@ -160,11 +160,6 @@ enum Unexecuted {
 async fn respond(listener: Listener, request: Request, document: Document, way: Way) -> Response {
     let Document { query, mut variables, operation_name } = document;
     let tokens_max = listener.api.settings.limits.tokens;
-    let knows = |name: &str| listener.schema.schema.concrete_type_by_name(name).is_some();
-    if let Err(unknown) = input::check_types(&query, tokens_max, knows) {
-        let error = ApiError::field(&unknown.variable, "schema", unknown.to_string());
-        return refusal(StatusCode::BAD_REQUEST, &error);
-    }
     let query = match input::rewrite(&query, &mut variables, tokens_max) {
         Ok(rewritten) => rewritten.into_owned(),
         Err(problem) => {
@@ -172,6 +167,10 @@ async fn respond(listener: Listener, request: Request, document: Document, way: 
             return refusal(StatusCode::BAD_REQUEST, &ApiError::field(path, "schema", problem.to_string()));
         }
     };
+    if let Err(unknown) = input::check_types(&query, &listener.schema.schema) {
+        let error = ApiError::field(&unknown.variable, "schema", unknown.to_string());
+        return refusal(StatusCode::BAD_REQUEST, &error);
+    }
     let variables = match variables_of(variables) {
         Ok(variables) => variables,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, &error),

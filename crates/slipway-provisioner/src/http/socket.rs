@@ -80,8 +80,7 @@ fn screened(message: Message, listener: &Listener, refuse: &mpsc::UnboundedSende
         Message::Ping(_) | Message::Pong(_) => return None,
     };
     if let Ok(ClientMessage::Subscribe { id, payload }) = &read {
-        let knows = |name: &str| listener.schema.schema.concrete_type_by_name(name).is_some();
-        if let Err(unknown) = input::check_types(&payload.query, listener.api.settings.limits.tokens, knows) {
+        if let Err(unknown) = input::check_types(&payload.query, &listener.schema.schema) {
             let error = ApiError::field(&unknown.variable, "schema", unknown.to_string());
             let refusal = json!({"id": id, "type": "error", "payload": [super::error_body(&error)]});
             // Nobody listens any more: then nobody needs it.

@@ -43,6 +43,11 @@ pub(in crate::input) fn tokens(source: &str, max: usize) -> Vec<Token<'_>> {
                 at += 1;
                 continue;
             }
+            // A byte order mark is ignored wherever it stands.
+            0xef if source[at..].starts_with('\u{feff}') => {
+                at += '\u{feff}'.len_utf8();
+                continue;
+            }
             b'#' => {
                 at += bytes[at..].iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(bytes.len() - at);
                 continue;
@@ -110,6 +115,7 @@ mod tests {
         assert_eq!(texts("{a:\"}\\\"\" # }\n b}"), ["{", "a", ":", "\"}\\\"\"", "b", "}"]);
         assert_eq!(texts("\"\"\"a \\\"\"\" } \"\"\" b"), ["\"\"\"a \\\"\"\" } \"\"\"", "b"]);
         assert_eq!(texts("ä\"unfinished"), ["ä"]);
+        assert_eq!(texts("\u{feff}a:\u{feff}\u{feff}b"), ["a", ":", "b"]);
         assert_eq!(texts("\"ends in \\"), Vec::<&str>::new());
     }
 }
