@@ -23,8 +23,8 @@ pub struct Memory {
     pub putting_back: Option<String>,
     /// The status last written: the cache may be behind.
     pub status: Option<RuntimeStatus>,
-    /// The version of the Runtime that was given our finalizer: the cache may show it for a moment longer.
-    pub finalizer_on: Option<String>,
+    /// The version of the Runtime at which it had our finalizer: the cache may be behind.
+    pub finalizer_at: u64,
     /// The highest generation acknowledged.
     pub acknowledged: i64,
     /// Failed tries in a row at one place, and the place: who gets further starts with short pauses again.

@@ -24,48 +24,56 @@ fn has(runtime: &Runtime) -> bool {
     runtime.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER)
 }
 
-async fn set(pass: &Pass, wanted: bool) -> Result<(), access::Error> {
+/// Versions are numbers, and a greater one is later. One that is no number is before all others: what was done is
+/// then done once more, which finds it done.
+fn number(version: Option<&str>) -> u64 {
+    version.and_then(|version| version.parse().ok()).unwrap_or_default()
+}
+
+fn version(runtime: &Runtime) -> u64 {
+    number(runtime.metadata.resource_version.as_deref())
+}
+
+/// Answers the version of the Runtime that is as wanted; none if it is gone.
+async fn set(pass: &Pass, wanted: bool) -> Result<Option<u64>, access::Error> {
     let (kcp, name) = (&pass.shared.kcp, pass.seen.name());
     let namespace = pass.shared.settings.namespace.clone();
-    let mut runtime = Some((*pass.seen.runtime).clone());
-    for last in [false, true] {
-        let Some(current) = runtime else { return Ok(()) };
-        if has(&current) == wanted {
-            return Ok(());
-        }
+    let mut current = (*pass.seen.runtime).clone();
+    let mut is_last = false;
+    while has(&current) != wanted {
         let mut finalizers = current.metadata.finalizers.clone().unwrap_or_default();
         finalizers.retain(|finalizer| finalizer != FINALIZER);
         if wanted {
             finalizers.push(FINALIZER.to_owned());
         }
-        let version = &current.metadata.resource_version;
-        let change = json!({"metadata": {"resourceVersion": version, "finalizers": finalizers}});
-        match kcp.tell(Ask::merge(&RUNTIMES, &namespace, name, change)).await {
-            Err(error) if error.is_not_found() && !wanted => return Ok(()),
-            Err(error) if error.is_conflict() && !last => {
-                runtime = kcp.find(Ask::get(&RUNTIMES, &namespace, name)).await?;
+        let from = &current.metadata.resource_version;
+        let change = json!({"metadata": {"resourceVersion": from, "finalizers": finalizers}});
+        match kcp.send(Ask::merge(&RUNTIMES, &namespace, name, change)).await {
+            Ok(changed) => return Ok(Some(number(changed["metadata"]["resourceVersion"].as_str()))),
+            Err(error) if error.is_not_found() && !wanted => return Ok(None),
+            Err(error) if error.is_conflict() && !is_last => {
+                let Some(now) = kcp.find(Ask::get(&RUNTIMES, &namespace, name)).await? else { return Ok(None) };
+                (current, is_last) = (now, true);
             }
-            other => return other,
+            Err(error) => return Err(error),
         }
     }
-    Ok(())
+    Ok(Some(version(&current)))
 }
 
 impl Step for EnsureFinalizer {
     fn applies(&self, seen: &Observation) -> bool {
-        let version = &seen.runtime.metadata.resource_version;
-        let put_on = version.is_some() && *version == seen.memory.finalizer_on;
-        !has(&seen.runtime) && !put_on
+        !has(&seen.runtime) && version(&seen.runtime) >= seen.memory.finalizer_at
     }
 
     fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
             match set(pass, true).await {
-                Ok(()) => {
-                    let version = pass.seen.runtime.metadata.resource_version.clone();
-                    pass.remember(|memory| memory.finalizer_on.clone_from(&version));
+                Ok(Some(version)) => {
+                    pass.remember(|memory| memory.finalizer_at = version);
                     Outcome::Done
                 }
+                Ok(None) => Outcome::Halt,
                 Err(error) if error.is_not_found() => Outcome::Halt,
                 Err(error) => Outcome::with_status(
                     error,
@@ -88,7 +96,7 @@ impl Step for ReleaseFinalizer {
         Box::pin(async move {
             match set(pass, false).await {
                 // The Runtime is gone, or goes with the last finalizer of others: nothing more is written.
-                Ok(()) => Outcome::Halt,
+                Ok(_) => Outcome::Halt,
                 Err(error) => Outcome::of_error(
                     error,
                     Type::Deprovisioned,

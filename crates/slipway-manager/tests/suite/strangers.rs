@@ -59,8 +59,10 @@ async fn who_changes_it_again_at_once_is_overruled_some_minutes_later() {
     let change = |shoot: &mut Value| shoot["spec"]["provider"]["workers"][0]["maximum"] = json!(77);
     world.garden.cluster().update(&SHOP, change).await.expect("taken");
     world.until("it is put back", || maximum(&world) == ours).await;
-    let before = world.requests("garden", true);
     world.until_state("shop", "Ready").await;
+    // A request is counted when its answer is read, which may be after its effect is seen here.
+    world.until_idle().await;
+    let before = world.requests("garden", true);
     world.garden.cluster().update(&SHOP, change).await.expect("taken");
     world
         .until("Gardener has done it", || {
