@@ -30,6 +30,10 @@ pub const SKR_DOMAIN: &str = "skr-domain";
 pub const LAST_SYNC: &str = "operator.kyma-project.io/last-sync";
 /// On a kubeconfig Secret: when the kubeconfig expires, RFC 3339 in UTC.
 pub const EXPIRES_AT: &str = "operator.kyma-project.io/expires-at";
+/// On a registry cache Secret in the garden: the name of what asked for the cache, in the customer's cluster.
+pub const REGISTRY_CACHE_NAME: &str = "kyma-project.io/registry-cache-name";
+/// On a registry cache Secret in the garden: the namespace of what asked for the cache.
+pub const REGISTRY_CACHE_NAMESPACE: &str = "kyma-project.io/registry-cache-namespace";
 
 /// On a Shoot, Gardener's: must be `true` before it takes a deletion.
 pub const CONFIRM_DELETION: &str = "confirmation.gardener.cloud/deletion";

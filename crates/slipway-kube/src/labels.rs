@@ -36,6 +36,8 @@ pub const CLUSTER_NAME: &str = "operator.kyma-project.io/cluster-name";
 pub const RECONCILER_MANAGED_BY: &str = "reconciler.kyma-project.io/managed-by";
 /// On a registry cache Secret in the garden: the cache it belongs to.
 pub const REGISTRY_CACHE_ID: &str = "kyma-project.io/registry-cache-id";
+/// On a registry cache Secret in the garden: who keeps it up to date.
+pub const APP_MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// On a registry cache Secret in the garden: to be removed once no Shoot refers to it.
 pub const DIRTY: &str = "kyma-project.io/dirty";
 

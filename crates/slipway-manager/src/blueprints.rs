@@ -13,7 +13,7 @@ use slipway_kube::{Runtime, runtime::OidcConfig};
 
 use crate::{
     config::{AclAddresses, AuditTenants, ConverterConfig, MaintenanceWindows, OidcProvider, Switches},
-    render::{self, RenderError, RenderInput},
+    render::{self, RegistrySecret, RenderError, RenderInput},
 };
 
 /// Why the files cannot be used.
@@ -103,15 +103,20 @@ impl Blueprints {
     }
 
     /// The hash of everything the Shoot of this Runtime is made from.
-    pub fn input_hash(&self, runtime: &Runtime) -> String {
+    pub fn input_hash(&self, runtime: &Runtime, registry: &[RegistrySecret]) -> String {
         let files = self.files();
-        render::input_hash(&input(&files, runtime, None))
+        render::input_hash(&input(&files, runtime, registry, None))
     }
 
     /// The Shoot of this Runtime, and what it does not get although it asks for it.
-    pub fn render(&self, runtime: &Runtime, existing: Option<&Value>) -> Result<(Value, Vec<String>), RenderError> {
+    pub fn render(
+        &self,
+        runtime: &Runtime,
+        registry: &[RegistrySecret],
+        existing: Option<&Value>,
+    ) -> Result<(Value, Vec<String>), RenderError> {
         let files = self.files();
-        let shoot = render::render(&input(&files, runtime, existing))?;
+        let shoot = render::render(&input(&files, runtime, registry, existing))?;
         let notes = shoot.notes().iter().map(|note| format!("{}: {}", note.path, note.message)).collect();
         Ok((shoot.into_value(), notes))
     }
@@ -146,7 +151,12 @@ impl Blueprints {
     }
 }
 
-fn input<'a>(files: &'a Files, runtime: &'a Runtime, existing: Option<&'a Value>) -> RenderInput<'a> {
+fn input<'a>(
+    files: &'a Files,
+    runtime: &'a Runtime,
+    registry_secrets: &'a [RegistrySecret],
+    existing: Option<&'a Value>,
+) -> RenderInput<'a> {
     let shoot = &runtime.spec.shoot;
     RenderInput {
         runtime,
@@ -154,7 +164,7 @@ fn input<'a>(files: &'a Files, runtime: &'a Runtime, existing: Option<&'a Value>
         audit: files.audit.find(shoot.provider.provider_type, &shoot.region),
         window: files.windows.find(&shoot.region),
         acl: &files.acl,
-        registry_secrets: &[],
+        registry_secrets,
         existing,
     }
 }

@@ -7,9 +7,11 @@
 //! | how far is Gardener | [`judge`](judge()) |
 //! | are these errors worth another attempt | [`errors`] |
 //! | may this deletion go on | [`brake`] |
+//! | which registry caches does a cluster get | [`caches`] |
 
 mod apply;
 pub mod brake;
+pub mod caches;
 pub mod errors;
 mod judge;
 

@@ -19,6 +19,7 @@ pub mod outcome;
 mod ownership;
 pub mod pass;
 pub mod plan;
+pub mod registry_secrets;
 pub mod render;
 pub mod runtime;
 pub mod seeds;

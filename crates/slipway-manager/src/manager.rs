@@ -28,9 +28,10 @@ use crate::{
     blueprints::{Blueprints, Files},
     controller::{news, queue::Queue, work},
     metrics::{Metrics, Now},
+    registry_secrets::RegistrySecrets,
     settings::Settings,
     shared::{Caches, Shared, Wanted},
-    skr::Clients,
+    skr::{Clients, RegistryWatches},
 };
 
 /// What the manager is made of.
@@ -103,13 +104,18 @@ impl Manager {
             garden: garden.clone(),
             garden_time: parts.garden_time.clone(),
             random: parts.random.clone(),
-            caches: Caches::default(),
+            caches: Caches {
+                registry_secrets: settings.registry_caches.map(|_| Cache::default()),
+                ..Caches::default()
+            },
             wanted: Wanted::default(),
             memories: crate::memory::Memories::default(),
             blueprints: Blueprints::new(parts.files),
             skr: Clients::new(calls, counters.clone(), settings.dry_run),
             metrics: Metrics::new(),
             shards,
+            registry_secrets: RegistrySecrets::default(),
+            registry_watches: RegistryWatches::default(),
             brake: std::sync::Mutex::default(),
             runtimes: Queue::new(clock.clone()),
             kubeconfigs: Queue::new(parts.garden_time),
@@ -274,6 +280,16 @@ fn fill(shared: &Arc<Shared>, tasks: &mut JoinSet<()>) {
         source(shared, garden, &resource::SHOOTS, project, ""),
         Box::new(move |it| news::shoot(&s, it)),
     );
+    if let Some(secrets) = &caches.registry_secrets {
+        let of_caches = format!("{}={},{}", labels::APP_MANAGED_BY, labels::MANAGED_BY_US, labels::REGISTRY_CACHE_ID);
+        let s = on(shared);
+        watch_kind(
+            tasks,
+            secrets,
+            source(shared, garden, &resource::SECRETS, project, &of_caches),
+            Box::new(move |it| news::registry_secret(&s, it)),
+        );
+    }
     watch_kind(tasks, &caches.seeds, source(shared, garden, &resource::SEEDS, "", ""), Box::new(|_| {}));
 }
 

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use slipway_kube::runtime::RuntimeStatus;
+use slipway_kube::runtime::{ImageRegistryCache, RuntimeStatus};
 
 /// What is remembered of one Runtime.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +51,12 @@ pub struct Memory {
     pub cluster_deleted: bool,
     /// What it asks for and does not get, as last rendered; none if this process has not rendered it.
     pub notes: Option<Vec<String>>,
+    /// When to look at the registry caches that its cluster asks for; none where nobody looks.
+    pub caches_due: Option<Duration>,
+    /// The caches that it should have, as last looked at.
+    pub caches_wanted: Option<Vec<ImageRegistryCache>>,
+    /// They are not in the Shoot yet: to be looked at when it has followed.
+    pub caches_unsettled: bool,
     /// Hash of the structured authentication last written.
     pub auth_config: Option<String>,
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use slipway_kube::{GardenerCluster, Runtime, RuntimeState, Shoot, access::cache::Projection, annotations, labels};
 use slipway_model::time::Timestamp;
 
-use crate::memory::Memory;
+use crate::{memory::Memory, registry_secrets, render::RegistrySecret};
 
 /// What one pass knows.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct Observation {
     pub cluster: Option<Arc<GardenerCluster>>,
     /// Its kubeconfig Secret.
     pub secret: Option<Arc<SecretView>>,
+    /// The credentials of its registry caches.
+    pub registry: Registry,
     /// The hash of everything that would be rendered now; none where it cannot be computed.
     pub input_hash: Option<String>,
     /// The hash of everything its cluster would be prepared with now.
@@ -35,6 +37,17 @@ pub struct Observation {
     pub now: Duration,
     /// Wall-clock time.
     pub wall: Timestamp,
+}
+
+/// What is known of the credentials of a Runtime's registry caches.
+#[derive(Debug, Clone, Default)]
+pub struct Registry {
+    /// All in the garden.
+    pub known: registry_secrets::Of,
+    /// Those in use.
+    pub secrets: Vec<RegistrySecret>,
+    /// Whether its cluster is listened to with a kubeconfig of yesterday.
+    pub watch_is_outdated: bool,
 }
 
 impl Observation {

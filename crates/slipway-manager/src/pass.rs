@@ -116,7 +116,9 @@ async fn report(pass: &mut Pass, plan: &Plan, outcome: Outcome, place: &'static 
         Outcome::Halt => return None,
         Outcome::Done => {
             pass.remember(|memory| memory.attempts = 0);
-            decide::until_compared(&pass.seen).map_or(resync.ready, |left| resync.ready.min(left.max(secs(1))))
+            let caches = pass.seen.memory.caches_due.map(|due| due.saturating_sub(shared.clock.monotonic()));
+            let soonest = decide::until_compared(&pass.seen).into_iter().chain(caches).min();
+            soonest.map_or(resync.ready, |left| resync.ready.min(left.max(secs(1))))
         }
         Outcome::Wait { at_latest, .. } => {
             pass.remember(|memory| memory.attempts = 0);

@@ -15,8 +15,8 @@ use crate::{
     steps::{
         AdministratorsStep, ApplyShoot, AuditLogData, AwaitKubeconfig, AwaitShoot, AwaitShootGone,
         DeleteGardenerCluster, DeleteShoot, EnsureFinalizer, EnsureGardenerCluster, GuardSuspend, KymaNamespace,
-        OidcStep, ProvisioningInfo, ReadyStep, ReleaseFinalizer, RememberPreparation, RemoveAuthConfig, SeedCheck,
-        StructuredAuthConfig,
+        OidcStep, ProvisioningInfo, ReadyStep, RegistryCacheCleanup, RegistryCaches, ReleaseFinalizer,
+        RememberPreparation, RemoveAuthConfig, RemoveRegistrySecrets, SeedCheck, StructuredAuthConfig,
     },
 };
 
@@ -66,6 +66,8 @@ pub static ALIGN: &[Row] = &[
     row("Oidc",                  Type::OidcAndConfigMapConfigured, &OidcStep),
     row("Administrators",        Type::Configured,                 &AdministratorsStep),
     row("RememberPreparation",   Type::Configured,                 &RememberPreparation),
+    row("RegistryCaches",        Type::RegistryCacheConfigured,    &RegistryCaches),
+    row("RegistryCacheCleanup",  Type::RegistryCacheConfigured,    &RegistryCacheCleanup),
     row("Ready",                 Type::Configured,                 &ReadyStep),
 ];
 
@@ -76,6 +78,7 @@ pub static DELETE: &[Row] = &[
     row("DeleteShoot",           Type::Deprovisioned, &DeleteShoot),
     row("AwaitShootGone",        Type::Deprovisioned, &AwaitShootGone),
     row("RemoveAuthConfig",      Type::Deprovisioned, &RemoveAuthConfig),
+    row("RemoveRegistrySecrets", Type::Deprovisioned, &RemoveRegistrySecrets),
     row("ReleaseFinalizer",      Type::Deprovisioned, &ReleaseFinalizer),
 ];
 

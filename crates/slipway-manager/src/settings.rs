@@ -32,6 +32,9 @@ pub struct Settings {
     pub network_restriction: bool,
     /// `--api-server-acl-enabled`.
     pub acl: bool,
+    /// `--registry-cache-config-controller-enabled`: how often clusters without news are asked for the registry caches
+    /// they want; none for never.
+    pub registry_caches: Option<Duration>,
     /// More Runtimes than this that enter deletion within [`Settings::brake_window`] are held; 0 switches it off.
     pub brake_limit: usize,
     /// Over which time deletions are counted.
@@ -75,6 +78,7 @@ impl Default for Settings {
             audit_log_mandatory: true,
             network_restriction: true,
             acl: false,
+            registry_caches: None,
             brake_limit: 20,
             brake_window: mins(10),
             dry_run: false,

@@ -12,8 +12,16 @@ use slipway_kube::{
 use slipway_model::ports::{Clock, Random};
 
 use crate::{
-    blueprints::Blueprints, controller::queue::Queue, decide::brake::Brake, memory::Memories, metrics::Metrics,
-    observe::SecretView, seeds::Seed, settings::Settings, skr::Clients,
+    blueprints::Blueprints,
+    controller::queue::Queue,
+    decide::brake::Brake,
+    memory::Memories,
+    metrics::Metrics,
+    observe::SecretView,
+    registry_secrets::RegistrySecrets,
+    seeds::Seed,
+    settings::Settings,
+    skr::{Clients, RegistryWatches},
 };
 
 /// What all passes share.
@@ -44,6 +52,10 @@ pub struct Shared {
     pub metrics: Metrics,
     /// What is ours.
     pub shards: Shards,
+    /// Credentials of registry caches in the garden.
+    pub registry_secrets: RegistrySecrets,
+    /// Clusters with registry caches that are listened to.
+    pub registry_watches: RegistryWatches,
     /// The brake on deletions.
     pub brake: Mutex<Brake>,
     /// Runtimes to be looked at.
@@ -96,12 +108,16 @@ pub struct Caches {
     pub secrets: Cache<SecretView>,
     /// Seeds; whoever may not read them goes without.
     pub seeds: Cache<Seed>,
+    /// Credentials of registry caches in the garden, where somebody looks after them.
+    pub registry_secrets: Option<Cache<SecretView>>,
 }
 
 impl Caches {
     /// Whether everything we must know is known.
     pub fn are_synced(&self) -> bool {
-        self.runtimes.is_synced() && self.shoots.is_synced() && self.clusters.is_synced() && self.secrets.is_synced()
+        let registry = self.registry_secrets.as_ref().is_none_or(Cache::is_synced);
+        let ours = self.runtimes.is_synced() && self.clusters.is_synced() && self.secrets.is_synced();
+        ours && self.shoots.is_synced() && registry
     }
 
     /// Ends when it is.
@@ -110,5 +126,8 @@ impl Caches {
         self.shoots.until_synced().await;
         self.clusters.until_synced().await;
         self.secrets.until_synced().await;
+        if let Some(secrets) = &self.registry_secrets {
+            secrets.until_synced().await;
+        }
     }
 }

@@ -12,6 +12,8 @@ mod clients;
 pub mod namespace;
 pub mod oidc;
 pub mod provisioning_info;
+pub mod registry_caches;
+mod registry_watch;
 
 use std::time::Duration;
 
@@ -21,15 +23,19 @@ use slipway_kube::{
     access::{self, Access},
     annotations,
     conditions::{Reason, Status, Type},
+    gardener_cluster::SECRET_KEY,
     runtime::OidcConfig,
 };
 use slipway_model::time::{hours, secs};
 
-pub use self::clients::Clients;
+use self::registry_caches::{Asked, Standing};
+pub use self::{clients::Clients, registry_watch::RegistryWatches};
 use crate::{
+    decide::caches::Wish,
     observe::{Observation, hash},
     outcome::Outcome,
     pass::Pass,
+    shared::Shared,
 };
 
 /// The field manager of what we apply there.
@@ -175,6 +181,42 @@ pub async fn prepare(pass: &mut Pass) -> Prepared {
     });
     pass.prepared = Some(done.clone());
     done
+}
+
+/// What the cluster asks for in registry caches; none where it has not the module. Who has it is listened to.
+pub async fn registry_look(pass: &mut Pass) -> Result<Option<Asked>, access::Error> {
+    within(pass, async |skr, pass| {
+        let asked = registry_caches::look(&skr).await?;
+        let (watches, name) = (&pass.shared.registry_watches, pass.seen.name());
+        match asked.as_ref().filter(|asked| asked.has_kind) {
+            Some(_) => {
+                let secret = pass.seen.secret.as_ref().and_then(|secret| secret.hash(SECRET_KEY));
+                watches.begin(&pass.shared, name, secret.unwrap_or_default(), skr);
+            }
+            None => watches.end(name),
+        }
+        Ok(asked)
+    })
+    .await
+}
+
+/// Tells the cluster how its registry caches stand.
+pub async fn registry_tell<'a>(
+    pass: &mut Pass,
+    asked: &Asked,
+    standing: impl Fn(&Wish) -> Standing<'a>,
+) -> Result<(), access::Error> {
+    let now = pass.shared.clock.wall();
+    within(pass, async |skr, _| asked.tell(&skr, now, standing).await).await
+}
+
+/// What a cluster asks for may have changed: it is looked at.
+pub fn registry_caches_changed(shared: &Shared, name: &str) {
+    if shared.caches.runtimes.get(name).is_none() {
+        return;
+    }
+    shared.memories.of(name).lock().caches_due = Some(shared.clock.monotonic());
+    shared.runtimes.wake(name);
 }
 
 /// The namespace and the information in it, if it is known. One that was prepared before has the namespace, most

@@ -15,8 +15,11 @@ mod kyma_namespace;
 mod oidc;
 mod provisioning_info;
 mod ready;
+mod registry_cache_cleanup;
+mod registry_caches;
 mod remember_preparation;
 mod remove_auth_config;
+mod remove_registry_secrets;
 mod seed_check;
 mod structured_auth_config;
 
@@ -36,8 +39,11 @@ pub use self::{
     oidc::OidcStep,
     provisioning_info::ProvisioningInfo,
     ready::ReadyStep,
+    registry_cache_cleanup::RegistryCacheCleanup,
+    registry_caches::RegistryCaches,
     remember_preparation::RememberPreparation,
     remove_auth_config::RemoveAuthConfig,
+    remove_registry_secrets::RemoveRegistrySecrets,
     seed_check::SeedCheck,
     structured_auth_config::StructuredAuthConfig,
 };

@@ -48,6 +48,11 @@ pub static CLUSTER_ROLE_BINDINGS: Resource =
 /// Login of customers, in their clusters.
 pub static OPEN_ID_CONNECTS: Resource =
     global("authentication.gardener.cloud", "v1alpha1", "OpenIDConnect", "openidconnects");
+/// What customers want of Kyma, in their clusters.
+pub static KYMAS: Resource = row("operator.kyma-project.io", "v1beta2", "Kyma", "kymas");
+/// Caches of image registries that customers ask for, in their clusters.
+pub static REGISTRY_CACHE_CONFIGS: Resource =
+    row("core.kyma-project.io", "v1beta1", "RegistryCacheConfig", "registrycacheconfigs");
 /// Definitions of kinds.
 pub static CUSTOM_RESOURCE_DEFINITIONS: Resource =
     global("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");

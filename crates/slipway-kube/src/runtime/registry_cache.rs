@@ -76,8 +76,10 @@ pub struct RegistryCacheVolume {
 
 /// When a cache forgets images.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["ttl"]))]
 pub struct GarbageCollection {
     /// After which time, as Go writes durations.
+    #[serde(default = "one_week")]
     #[schemars(extend("default" = "168h"))]
     pub ttl: String,
 }
@@ -85,6 +87,10 @@ pub struct GarbageCollection {
 #[expect(clippy::unnecessary_wraps, reason = "the default of an optional field")]
 fn ten_gib() -> Option<String> {
     Some("10Gi".to_owned())
+}
+
+fn one_week() -> String {
+    "168h".to_owned()
 }
 
 /// The list; or what stood in its place before: a switch, which asks for no cache by name.

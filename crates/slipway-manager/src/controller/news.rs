@@ -8,7 +8,7 @@ use std::sync::Arc;
 use slipway_kube::{GardenerCluster, Runtime, Shoot, access::cache::Change, annotations, labels};
 
 use super::acknowledge;
-use crate::{observe::SecretView, shared::Shared, status};
+use crate::{observe::SecretView, shared::Shared, skr, status};
 
 /// A Runtime changed.
 pub fn runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
@@ -19,6 +19,7 @@ pub fn runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
         shared.memories.forget(&change.name);
         shared.metrics.forget_runtime(&change.name);
         shared.skr.forget(&change.name);
+        shared.registry_watches.end(&change.name);
         // Its Shoot's next Runtime, if there is one, was waiting for this.
         shared.wanted.by(&before.unwrap_or_default()).iter().for_each(|name| shared.runtimes.wake(name));
         return;
@@ -167,4 +168,18 @@ pub fn secret(shared: &Arc<Shared>, change: &Change<SecretView>) {
         shared.kubeconfigs.wake(name);
         shared.runtimes.wake(name);
     }
+}
+
+/// Credentials of a registry cache changed in the garden.
+pub fn registry_secret(shared: &Arc<Shared>, change: &Change<SecretView>) {
+    let Some(any) = change.new.as_ref().or(change.old.as_ref()) else { return };
+    let Some(name) = any.label(labels::RUNTIME_ID) else { return };
+    let Some(new) = &change.new else {
+        // What we took away ourselves is forgotten already.
+        if shared.registry_secrets.forget(name, &change.name) && shared.shards.has(name) {
+            skr::registry_caches_changed(shared, name);
+        }
+        return;
+    };
+    shared.registry_secrets.note(&change.name, new);
 }

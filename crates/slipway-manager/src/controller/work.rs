@@ -125,11 +125,15 @@ pub async fn wake_ups(shared: Arc<Shared>, stop: CancellationToken) {
                     return;
                 }
                 shared.memories.keep(|name| shared.shards.has(name));
+                shared.registry_watches.keep(|name| shared.shards.has(name));
                 wake_all(&shared);
             }
             closed = opened => if closed { wake_all(&shared) },
             () = shared.clock.sleep(secs(60)) => {
                 shared.skr.sweep(shared.clock.monotonic());
+                // Nobody answers in a cluster that sleeps.
+                let is_awake = |name: &str| super::look::at(&shared, name).is_some_and(|seen| !seen.is_asleep());
+                shared.registry_watches.keep(is_awake);
                 acl::read(&shared).await;
             }
         }

@@ -29,6 +29,7 @@ pub(crate) fn seen() -> Observation {
         shoot: None,
         cluster: None,
         secret: None,
+        registry: crate::observe::Registry::default(),
         input_hash: Some(HASH.to_owned()),
         prepared_hash: "prepared".to_owned(),
         rival: None,
@@ -277,7 +278,52 @@ fn every_step_runs_in_some_situation() {
         runtime["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         runtime["metadata"]["finalizers"] = json!([slipway_kube::runtime::FINALIZER]);
     });
+    for seen in [&mut creating, &mut going] {
+        seen.registry.known = credentials();
+        seen.secret = Some(Arc::default());
+        seen.memory.caches_due = Some(seen.now);
+    }
     for (table, seen) in [(ALIGN, creating), (DELETE, going)] {
         assert_eq!(plan(&seen).steps.len(), table.len(), "a step that never applies: {:?}", plan(&seen).steps);
+    }
+}
+
+/// Credentials of a registry cache in the garden.
+fn credentials() -> crate::registry_secrets::Of {
+    let labels = json!({"kyma-project.io/runtime-id": "shop", "kyma-project.io/registry-cache-id": "u1"});
+    let secrets = crate::registry_secrets::RegistrySecrets::default();
+    secrets.note("s", &serde_json::from_value(json!({"metadata": {"labels": labels}})).expect("a Secret"));
+    secrets.of("shop")
+}
+
+#[test]
+fn when_a_cluster_is_asked_for_its_registry_caches() {
+    let due = |change: fn(&mut Observation)| {
+        let mut seen = seen();
+        seen.secret = Some(Arc::default());
+        seen.memory.caches_due = Some(seen.now + secs(60));
+        seen.memory.caches_wanted = Some(Vec::new());
+        change(&mut seen);
+        plan(&seen).steps.iter().any(|row| row.name == "RegistryCaches")
+    };
+    let cases: [(&str, fn(&mut Observation), bool); 8] = [
+        ("not yet", |_| {}, false),
+        ("its time has come", |seen| seen.memory.caches_due = Some(seen.now), true),
+        ("nobody looks", |seen| seen.memory.caches_due = None, false),
+        ("the Shoot has followed", |seen| seen.memory.caches_unsettled = true, true),
+        ("it is listened to with an old kubeconfig", |seen| seen.registry.watch_is_outdated = true, true),
+        ("there is no kubeconfig", |seen| (seen.secret, seen.memory.caches_unsettled) = (None, true), false),
+        ("somebody else wrote the list", |seen| seen.memory.caches_wanted = Some(vec![Default::default()]), true),
+        (
+            "it sleeps",
+            |seen| {
+                seen.memory.caches_unsettled = true;
+                edit(seen, |runtime| runtime["spec"]["shoot"]["hibernation"] = json!({"enabled": true}));
+            },
+            false,
+        ),
+    ];
+    for (what, change, expected) in cases {
+        assert_eq!(due(change), expected, "{what}");
     }
 }

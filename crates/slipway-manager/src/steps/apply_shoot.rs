@@ -70,7 +70,9 @@ fn rendered(pass: &mut Pass, existing: Option<&Value>) -> Result<Value, Outcome>
     let wrong = |error: crate::render::RenderError| {
         fail(Reason::ConversionErr, format!("Runtime conversion error: {}: {}", error.path, error.message))
     };
-    let (mut document, notes) = pass.shared.blueprints.render(&pass.seen.runtime, existing).map_err(wrong)?;
+    let seen = &pass.seen;
+    let rendered = pass.shared.blueprints.render(&seen.runtime, &seen.registry.secrets, existing);
+    let (mut document, notes) = rendered.map_err(wrong)?;
     pass.remember(|memory| memory.notes = Some(notes.clone()));
     document["metadata"]["annotations"][annotations::INPUT_HASH] = json!(pass.seen.input_hash);
     Ok(document)

@@ -16,6 +16,7 @@ mod lanes;
 mod life;
 mod list_ownership;
 mod refusals;
+mod registry_caches;
 mod rendered_shoots;
 mod strangers;
 mod sweep;

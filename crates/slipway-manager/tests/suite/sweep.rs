@@ -6,7 +6,7 @@
 //! the sites: a new call is swept the day it is written. By default the first few of a kind are struck, by death
 //! before and after and by one other trouble; `SWEEP=full` strikes every site in every way.
 
-mod hook;
+pub(crate) mod hook;
 mod replicas;
 mod snapshot;
 pub(crate) mod stage;

@@ -204,7 +204,7 @@ impl Walk {
         }
         let Some(shoot) = world.shoot(NAME) else { return Some("there is no Shoot".to_owned()) };
         let stored: Runtime = serde_json::from_value(world.runtime(NAME)?).expect("a Runtime");
-        let (rendered, _) = match self.blueprints.render(&stored, Some(&shoot)) {
+        let (rendered, _) = match self.blueprints.render(&stored, &[], Some(&shoot)) {
             Ok(rendered) => rendered,
             Err(error) => return Some(format!("{}: {}", error.path, error.message)),
         };

@@ -79,14 +79,14 @@ fn screened(message: Message, listener: &Listener, refuse: &mpsc::UnboundedSende
         Message::Close(_) => return Some(Heard(Ok(Input::Close))),
         Message::Ping(_) | Message::Pong(_) => return None,
     };
-    if let Ok(ClientMessage::Subscribe { id, payload }) = &read {
-        if let Err(unknown) = input::check_types(&payload.query, &listener.schema.schema) {
-            let error = ApiError::field(&unknown.variable, "schema", unknown.to_string());
-            let refusal = json!({"id": id, "type": "error", "payload": [super::error_body(&error)]});
-            // Nobody listens any more: then nobody needs it.
-            let _ = refuse.unbounded_send(Message::text(refusal.to_string()));
-            return None;
-        }
+    if let Ok(ClientMessage::Subscribe { id, payload }) = &read
+        && let Err(unknown) = input::check_types(&payload.query, &listener.schema.schema)
+    {
+        let error = ApiError::field(&unknown.variable, "schema", unknown.to_string());
+        let refusal = json!({"id": id, "type": "error", "payload": [super::error_body(&error)]});
+        // Nobody listens any more: then nobody needs it.
+        let _ = refuse.unbounded_send(Message::text(refusal.to_string()));
+        return None;
     }
     Some(Heard(read.map(Input::Message)))
 }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use slipway_model::{
     Timestamp,
     ports::{BoxFuture, Clock},
+    time::mins,
 };
 use slipway_server::manager::{Landscape, ManagerRole, Settings, definitions};
 use slipway_sim::{
@@ -70,7 +71,7 @@ pub(super) async fn manage(folder: &Path, clusters: &Clusters) -> Result<Manager
         garden: client(GARDEN)?,
         garden_time: Arc::new(GardenTime(garden.clock().clone())),
         converter_config,
-        settings: Settings { audit_log_mandatory: false, ..Settings::default() },
+        settings: Settings { audit_log_mandatory: false, registry_caches: Some(mins(1)), ..Settings::default() },
     };
     Ok(ManagerRole::within(landscape)?)
 }

@@ -41,7 +41,7 @@ pub struct Draft<'a> {
 impl Draft<'_> {
     /// The hash that is written at the Shoot.
     pub fn input_hash(&self) -> String {
-        self.blueprints.input_hash(&self.runtime)
+        self.blueprints.input_hash(&self.runtime, &[])
     }
 
     /// The hash that is written at the GardenerCluster once the cluster is prepared.

@@ -94,6 +94,15 @@ pub(super) struct ManagerFlags {
     /// Access to API servers can be restricted by address
     #[arg(long, env = "SLIPWAY_INFRA_API_SERVER_ACL_ENABLED", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = ArgAction::Set)]
     api_server_acl_enabled: bool,
+    /// Clusters can ask for caches of image registries
+    #[arg(long, env = "SLIPWAY_INFRA_REGISTRY_CACHE_CONFIG_CONTROLLER_ENABLED", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = ArgAction::Set)]
+    registry_cache_config_controller_enabled: bool,
+    /// How often clusters are asked whether they want caches of image registries; those that do are watched
+    #[arg(long, env = "SLIPWAY_INFRA_REGISTRY_CACHE_RECONCILE_PERIOD", value_name = "DURATION", default_value = "60m")]
+    registry_cache_reconcile_period: DurationText,
+    /// Taken for compatibility; clusters are watched, and nobody has to send events
+    #[arg(long, env = "SLIPWAY_INFRA_REGISTRY_CACHE_LISTENER_PORT", value_name = "PORT", hide = true)]
+    registry_cache_listener_port: Option<u16>,
     /// More Runtimes than this that are deleted within ten minutes are held until confirmed; 0 for never
     #[arg(long, env = "SLIPWAY_INFRA_DELETION_BRAKE", value_name = "N", default_value_t = 20)]
     deletion_brake: usize,
@@ -127,6 +136,12 @@ impl ManagerFlags {
             return Err(anyhow!(
                 "--minimal-rotation-time is {}, but must be from 0.05 to 0.95",
                 self.minimal_rotation_time
+            ));
+        }
+        let period = self.registry_cache_reconcile_period.get();
+        if period < Duration::from_secs(1) {
+            return Err(anyhow!(
+                "--registry-cache-reconcile-period is under 1s: every cluster would be asked all the time"
             ));
         }
         let life = self.kubeconfig_expiration_time.get();
@@ -164,6 +179,7 @@ impl ManagerFlags {
                 audit_log_mandatory: self.audit_log_mandatory,
                 network_restriction: self.network_restriction_enabled,
                 acl: self.api_server_acl_enabled,
+                registry_caches: self.registry_cache_config_controller_enabled.then_some(period),
                 brake_limit: self.deletion_brake,
                 dry_run: self.dry_run,
                 shards: self.shards,

@@ -51,14 +51,20 @@ pub fn used_by(shoot: &Value) -> Option<Binding> {
     binding_of(namespace(shoot), named("spec.credentialsBindingName"), named("spec.secretBindingName"))
 }
 
-/// Which Shoots, by uid, use which binding. Clones count together.
+/// A Secret or ConfigMap that a Shoot refers to: the word in paths, and its name.
+type Reference = (&'static str, String);
+
+/// Which Shoots, by uid, use what. Clones count together.
 #[derive(Debug, Clone, Default)]
-pub struct Users(Arc<Mutex<BTreeMap<Binding, BTreeSet<String>>>>);
+pub struct Users {
+    bindings: Arc<Mutex<BTreeMap<Binding, BTreeSet<String>>>>,
+    references: Arc<Mutex<BTreeMap<String, Vec<Reference>>>>,
+}
 
 impl Users {
     /// A Shoot went from one binding to another. Answers the one that nobody uses any more, if that is so.
     pub fn moved(&self, uid: &str, from: Option<&Binding>, to: Option<&Binding>) -> Option<Binding> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(to) = to {
             all.entry(to.clone()).or_default().insert(uid.to_owned());
         }
@@ -69,6 +75,15 @@ impl Users {
             all.remove(left);
             left.clone()
         })
+    }
+}
+
+impl Users {
+    /// A Shoot refers to these now. Answers what it referred to before and does not any more.
+    fn refers(&self, uid: &str, now: &[Reference]) -> Vec<Reference> {
+        let mut all = self.references.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = if now.is_empty() { all.remove(uid) } else { all.insert(uid.to_owned(), now.to_vec()) };
+        before.unwrap_or_default().into_iter().filter(|one| !now.contains(one)).collect()
     }
 }
 
@@ -127,6 +142,27 @@ pub(super) async fn let_go_of_left<P: Port>(port: P) {
         let held = held.map(|one| (old_kind, namespace(one).to_owned(), name(one).to_owned()));
         held.filter(|one| !used.contains(one)).for_each(|one| let_go(&port, Some(one)));
     }
+    let_go_of_left_references(&port).await;
+}
+
+async fn let_go_of_left_references<P: Port>(port: &P) {
+    for plural in ["secrets", "configmaps"] {
+        let (objects, shoots) = match (port.list(kind_of(plural), "").await, port.list(SHOOTS, "").await) {
+            (Ok(objects), Ok(shoots)) => (objects, shoots),
+            (Err(error), _) | (_, Err(error)) => {
+                return tracing::warn!(%error, plural, "those that nobody refers to were not looked for");
+            }
+        };
+        let used: BTreeSet<(&str, Reference)> =
+            shoots.iter().flat_map(|shoot| references(shoot).into_iter().map(|one| (namespace(shoot), one))).collect();
+        let held = objects.iter().filter(|one| texts(one, "metadata.finalizers").contains(&REFERENCE_PROTECTION));
+        for one in held.filter(|one| !used.contains(&(namespace(one), (plural, name(one).to_owned())))) {
+            let let_go = set(port, kind_of(plural), namespace(one), name(one), REFERENCE_PROTECTION, false).await;
+            if let Err(error) = let_go {
+                tracing::warn!(%error, called = name(one), "one that nobody refers to is still protected");
+            }
+        }
+    }
 }
 
 async fn set<P: Port>(
@@ -156,16 +192,25 @@ async fn set<P: Port>(
 
 async fn protect_references<P: Port>(shared: &Shared<P>, shoot: &Value, protect: bool) -> Result<(), Status> {
     let (port, place) = (&shared.port, namespace(shoot));
-    let wanted = references(shoot);
-    let others: Vec<Value> = if protect || wanted.is_empty() { Vec::new() } else { port.list(SHOOTS, place).await? };
-    for (plural, called) in &wanted {
-        let what = if *plural == "secrets" { SECRETS } else { CONFIG_MAPS };
-        let used = others
-            .iter()
-            .any(|other| name(other) != name(shoot) && references(other).contains(&(*plural, called.clone())));
-        set(port, what, place, called, REFERENCE_PROTECTION, protect || used).await?;
+    let named = references(shoot);
+    let wanted = if protect { named.as_slice() } else { &[] };
+    let mut left = shared.users.refers(text(shoot, "metadata.uid"), wanted);
+    if !protect {
+        left.clone_from(&named);
     }
-    set(port, SHOOTS, place, name(shoot), REFERENCE_PROTECTION, protect && !wanted.is_empty()).await
+    for (plural, called) in wanted {
+        set(port, kind_of(plural), place, called, REFERENCE_PROTECTION, true).await?;
+    }
+    let others: Vec<Value> = if left.is_empty() { Vec::new() } else { port.list(SHOOTS, place).await? };
+    for one in &left {
+        let used = others.iter().any(|other| name(other) != name(shoot) && references(other).contains(one));
+        set(port, kind_of(one.0), place, &one.1, REFERENCE_PROTECTION, used).await?;
+    }
+    set(port, SHOOTS, place, name(shoot), REFERENCE_PROTECTION, !wanted.is_empty()).await
+}
+
+fn kind_of(plural: &str) -> Resource {
+    if plural == "secrets" { SECRETS } else { CONFIG_MAPS }
 }
 
 #[cfg(test)]
@@ -182,5 +227,15 @@ mod tests {
         assert_eq!(users.moved("two", aws.as_ref(), None), aws);
         assert_eq!(users.moved("two", aws.as_ref(), None), None, "once");
         assert_eq!(users.moved("one", gcp.as_ref(), None), gcp);
+    }
+
+    #[test]
+    fn what_a_shoot_refers_to_no_longer_is_let_go() {
+        let (users, one) = (Users::default(), |name: &str| ("secrets", name.to_owned()));
+        assert_eq!(users.refers("a", &[one("x"), one("y")]), []);
+        assert_eq!(users.refers("a", &[one("y"), one("z")]), [one("x")]);
+        assert_eq!(users.refers("b", &[one("y")]), []);
+        assert_eq!(users.refers("a", &[]), [one("y"), one("z")]);
+        assert_eq!(users.refers("a", &[]), []);
     }
 }

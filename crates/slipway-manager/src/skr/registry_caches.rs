@@ -1,0 +1,203 @@
+//! Caches of image registries, as a cluster's owner asks for them there: read, and told how they are.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use slipway_kube::{
+    access::{
+        Access, Ask, Error,
+        resource::{KYMAS, REGISTRY_CACHE_CONFIGS, SECRETS},
+    },
+    conditions::{Reason, Type},
+};
+use slipway_model::time::Timestamp;
+
+use super::namespace;
+use crate::{
+    decide::caches::{Credentials, MOST, Wish, by_age},
+    status::time,
+};
+
+/// The module that makes caches possible.
+const MODULE: &str = "registry-cache";
+/// The Kyma resource of a cluster.
+const KYMA: &str = "default";
+
+#[derive(Deserialize)]
+struct Configs {
+    #[serde(default)]
+    items: Vec<Config>,
+}
+
+/// A wish with what was last told about it.
+#[derive(Deserialize)]
+struct Config {
+    #[serde(default)]
+    metadata: ObjectMeta,
+    #[serde(default)]
+    spec: Value,
+    #[serde(default)]
+    status: Told,
+}
+
+/// What a wish is told.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Told {
+    /// `Pending`, `Ready` or `Failed`.
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    conditions: Vec<Condition>,
+}
+
+#[derive(Deserialize)]
+struct Secret {
+    #[serde(default)]
+    data: BTreeMap<String, String>,
+}
+
+/// What a cluster asks for.
+pub struct Asked {
+    /// The wishes, by age.
+    pub wishes: Vec<Wish>,
+    /// Whether the module has brought its kind.
+    pub has_kind: bool,
+    told: BTreeMap<String, Told>,
+}
+
+/// How a wish stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing<'a> {
+    /// On its way into the Shoot.
+    Pending,
+    /// In the Shoot, and Gardener is done with it.
+    Ready,
+    /// Not to be met, and why.
+    Failed(&'a str),
+}
+
+fn has_module(kyma: &Value) -> bool {
+    let modules = kyma["spec"]["modules"].as_array();
+    modules.into_iter().flatten().any(|module| module["name"] == MODULE)
+}
+
+/// What the cluster asks for; none where the module is off.
+pub async fn look(skr: &Access) -> Result<Option<Asked>, Error> {
+    let kyma: Option<Value> = skr.find(Ask::get(&KYMAS, namespace::KYMA_SYSTEM, KYMA)).await?;
+    if !kyma.as_ref().is_some_and(has_module) {
+        return Ok(None);
+    }
+    // The module may be so new that it has not brought its kind yet.
+    let configs: Option<Configs> = skr.find(Ask::list(&REGISTRY_CACHE_CONFIGS, "")).await?;
+    let has_kind = configs.is_some();
+    let configs = configs.map(|configs| configs.items).unwrap_or_default();
+    let (mut wishes, mut told) = (Vec::new(), BTreeMap::new());
+    for config in configs.into_iter().filter(|config| config.metadata.deletion_timestamp.is_none()) {
+        let metadata = config.metadata;
+        let uid = metadata.uid.unwrap_or_default();
+        told.insert(uid.clone(), config.status);
+        wishes.push(Wish {
+            name: metadata.name.unwrap_or_default(),
+            namespace: metadata.namespace.unwrap_or_default(),
+            uid,
+            created: metadata.creation_timestamp.map(|time| time.0.to_string()).unwrap_or_default(),
+            config: serde_json::from_value(config.spec).map_err(|error| format!("spec cannot be read: {error}")),
+            credentials: None,
+        });
+    }
+    by_age(&mut wishes);
+    for wish in wishes.iter_mut().take(MOST) {
+        let Some(name) = wish.config.as_ref().ok().and_then(|config| config.secret_reference_name.as_ref()) else {
+            continue;
+        };
+        let secret: Option<Secret> = skr.find(Ask::get(&SECRETS, &wish.namespace, name)).await?;
+        wish.credentials = secret.map(|secret| Credentials(secret.data));
+    }
+    Ok(Some(Asked { wishes, has_kind, told }))
+}
+
+impl Asked {
+    /// Tells each wish how it stands, where that is news.
+    pub async fn tell<'a>(
+        &self,
+        skr: &Access,
+        now: Timestamp,
+        standing: impl Fn(&Wish) -> Standing<'a>,
+    ) -> Result<(), Error> {
+        for wish in &self.wishes {
+            let before = self.told.get(&wish.uid).cloned().unwrap_or_default();
+            let after = told(&before, standing(wish), now);
+            if after == before {
+                continue;
+            }
+            let change = json!({"status": {"state": after.state, "conditions": after.conditions}});
+            let ask = Ask::merge(&REGISTRY_CACHE_CONFIGS, &wish.namespace, &wish.name, change).part("status");
+            match skr.tell(ask).await {
+                // Withdrawn in this moment.
+                Err(error) if error.is_not_found() => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a wish is told: its state, and our condition beside those of others.
+fn told(before: &Told, standing: Standing<'_>, now: Timestamp) -> Told {
+    let (state, status, reason, message) = match standing {
+        Standing::Pending => ("Pending", "Unknown", Reason::RegistryCacheConfigured, ""),
+        Standing::Ready => ("Ready", "True", Reason::RegistryCacheConfigured, ""),
+        Standing::Failed(why) => ("Failed", "False", Reason::RegistryCacheGardenClusterConfigurationFailed, why),
+    };
+    let of = Type::RegistryCacheConfigured.as_str();
+    let mut conditions = before.conditions.clone();
+    let known = conditions.iter().position(|condition| condition.type_ == of);
+    let same = known.map(|place| &conditions[place]).filter(|it| it.status == status);
+    let since: Time = same.map_or_else(|| time(now), |it| it.last_transition_time.clone());
+    let condition = Condition {
+        type_: of.to_owned(),
+        status: status.to_owned(),
+        reason: reason.as_str().to_owned(),
+        message: message.to_owned(),
+        last_transition_time: since,
+        observed_generation: None,
+    };
+    match known {
+        Some(place) => conditions[place] = condition,
+        None => conditions.push(condition),
+    }
+    Told { state: state.to_owned(), conditions }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_module_is_found_by_its_name() {
+        let kyma = |modules: Value| json!({"spec": {"modules": modules}});
+        assert!(has_module(&kyma(json!([{"name": "istio"}, {"name": MODULE, "channel": "fast"}]))));
+        for other in [json!([]), json!([{"name": "registry-cache-2"}]), json!("registry-cache"), Value::Null] {
+            assert!(!has_module(&kyma(other)));
+        }
+    }
+
+    #[test]
+    fn news_are_told_once_and_the_conditions_of_others_stay() {
+        let (early, late) = (Timestamp::from_micros(1_000_000), Timestamp::from_micros(9_000_000));
+        let others: Told = serde_json::from_value(json!({"conditions": [{
+            "type": "RegistryCacheValidated", "status": "True", "reason": "RegistryCacheValidated", "message": "",
+            "lastTransitionTime": "2026-11-01T00:00:00Z"}]}))
+        .expect("told");
+        let pending = told(&others, Standing::Pending, early);
+        assert_eq!((pending.state.as_str(), pending.conditions.len()), ("Pending", 2));
+        assert_eq!(told(&pending, Standing::Pending, late), pending);
+        let ready = told(&pending, Standing::Ready, late);
+        assert_eq!((ready.state.as_str(), ready.conditions[1].status.as_str()), ("Ready", "True"));
+        let failed = told(&ready, Standing::Failed("spec.upstream"), late);
+        assert_eq!((failed.state.as_str(), failed.conditions[1].message.as_str()), ("Failed", "spec.upstream"));
+        assert_eq!(failed.conditions[0], others.conditions[0]);
+    }
+}

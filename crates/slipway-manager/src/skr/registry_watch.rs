@@ -1,0 +1,96 @@
+//! News of the caches that clusters ask for. Only clusters with the module are listened to: they are few, and
+//! nobody else's connection is kept open for it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use slipway_kube::access::{
+    Access,
+    cache::{Cache, Projection, Source},
+    resource::REGISTRY_CACHE_CONFIGS,
+};
+use tokio::task::JoinHandle;
+
+use crate::shared::Shared;
+
+/// At most this many; the others are looked at when their time comes.
+const MOST: usize = 500;
+
+/// What matters of a wish here.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct WishView {
+    #[serde(default)]
+    metadata: ObjectMeta,
+    #[serde(default)]
+    spec: Value,
+}
+
+impl Projection for WishView {
+    fn slim(&mut self) {
+        let ObjectMeta { name, namespace, uid, deletion_timestamp, .. } = std::mem::take(&mut self.metadata);
+        self.metadata = ObjectMeta { name, namespace, uid, deletion_timestamp, ..ObjectMeta::default() };
+    }
+}
+
+struct Watch {
+    /// The kubeconfig it was begun with.
+    hash: String,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The clusters that are listened to.
+#[derive(Default)]
+pub struct RegistryWatches(Mutex<HashMap<String, Watch>>);
+
+impl RegistryWatches {
+    /// Listens to a cluster, with the kubeconfig of this hash.
+    pub(super) fn begin(&self, shared: &Arc<Shared>, name: &str, hash: &str, skr: Access) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.get(name).is_some_and(|watch| watch.hash == hash) || (all.len() >= MOST && !all.contains_key(name)) {
+            return;
+        }
+        let source = Source {
+            access: skr,
+            resource: &REGISTRY_CACHE_CONFIGS,
+            namespace: String::new(),
+            selector: String::new(),
+            random: shared.random.clone(),
+        };
+        // Weak: what is listened to must not keep alive who listens.
+        let (to, of) = (Arc::downgrade(shared), name.to_owned());
+        let wake = Box::new(move |change: &slipway_kube::access::cache::Change<WishView>| {
+            if let Some(shared) = to.upgrade().filter(|_| change.old != change.new) {
+                super::registry_caches_changed(&shared, &of);
+            }
+        });
+        let task = tokio::spawn(Cache::<WishView>::default().run(source, wake));
+        all.insert(name.to_owned(), Watch { hash: hash.to_owned(), task });
+    }
+
+    /// Stops listening to one.
+    pub fn end(&self, name: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
+
+    /// Stops listening to all but these.
+    pub fn keep(&self, these: impl Fn(&str) -> bool) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|name, _| these(name));
+    }
+
+    /// Whether a cluster is listened to with another kubeconfig than this one.
+    pub fn is_outdated(&self, name: &str, hash: Option<&str>) -> bool {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(name).is_some_and(|watch| Some(watch.hash.as_str()) != hash)
+    }
+}
