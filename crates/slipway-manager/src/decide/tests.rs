@@ -298,6 +298,7 @@ fn credentials() -> crate::registry_secrets::Of {
 
 #[test]
 fn when_a_cluster_is_asked_for_its_registry_caches() {
+    type Case = (&'static str, fn(&mut Observation), bool);
     let due = |change: fn(&mut Observation)| {
         let mut seen = seen();
         seen.secret = Some(Arc::default());
@@ -306,7 +307,7 @@ fn when_a_cluster_is_asked_for_its_registry_caches() {
         change(&mut seen);
         plan(&seen).steps.iter().any(|row| row.name == "RegistryCaches")
     };
-    let cases: [(&str, fn(&mut Observation), bool); 8] = [
+    let cases: [Case; 8] = [
         ("not yet", |_| {}, false),
         ("its time has come", |seen| seen.memory.caches_due = Some(seen.now), true),
         ("nobody looks", |seen| seen.memory.caches_due = None, false),
