@@ -24,6 +24,10 @@ pub fn runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
         shared.wanted.by(&before.unwrap_or_default()).iter().for_each(|name| shared.runtimes.wake(name));
         return;
     };
+    if new.metadata.deletion_timestamp.is_some() {
+        // Its API goes soon, and what it asks for does not matter any more.
+        shared.registry_watches.end(&change.name);
+    }
     if !shared.shards.has(&change.name) {
         return;
     }

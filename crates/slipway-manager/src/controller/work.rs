@@ -131,9 +131,11 @@ pub async fn wake_ups(shared: Arc<Shared>, stop: CancellationToken) {
             closed = opened => if closed { wake_all(&shared) },
             () = shared.clock.sleep(secs(60)) => {
                 shared.skr.sweep(shared.clock.monotonic());
-                // Nobody answers in a cluster that sleeps.
-                let is_awake = |name: &str| super::look::at(&shared, name).is_some_and(|seen| !seen.is_asleep());
-                shared.registry_watches.keep(is_awake);
+                // Nobody answers in a cluster that sleeps, or goes.
+                let answers = |name: &str| {
+                    super::look::at(&shared, name).is_some_and(|seen| !seen.is_asleep() && !seen.is_deleting())
+                };
+                shared.registry_watches.keep(answers);
                 acl::read(&shared).await;
             }
         }

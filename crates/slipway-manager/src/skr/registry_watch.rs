@@ -83,14 +83,31 @@ impl RegistryWatches {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
     }
 
-    /// Stops listening to all but these.
+    /// Stops listening to all but these. Whoever says which may ask here meanwhile.
     pub fn keep(&self, these: impl Fn(&str) -> bool) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|name, _| these(name));
+        let names: Vec<String> = self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
+        names.iter().filter(|name| !these(name)).for_each(|name| self.end(name));
     }
 
     /// Whether a cluster is listened to with another kubeconfig than this one.
     pub fn is_outdated(&self, name: &str, hash: Option<&str>) -> bool {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(name).is_some_and(|watch| Some(watch.hash.as_str()) != hash)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_says_which_are_kept_may_ask_meanwhile() {
+        let watches = RegistryWatches::default();
+        for (name, hash) in [("one", "old"), ("two", "new")] {
+            let watch = Watch { hash: hash.to_owned(), task: tokio::spawn(std::future::pending()) };
+            watches.0.lock().expect("lock").insert(name.to_owned(), watch);
+        }
+        watches.keep(|name| !watches.is_outdated(name, Some("new")));
+        assert!(!watches.is_outdated("one", None) && watches.is_outdated("two", None), "only the second is left");
     }
 }

@@ -128,41 +128,45 @@ pub(super) fn let_go<P: Port>(port: &P, binding: Option<Binding>) {
 }
 
 /// Lets go of what nobody uses: a process that died between the last Shoot and this left it protected.
-pub(super) async fn let_go_of_left<P: Port>(port: P) {
-    for (what, old_kind) in [(BINDINGS, false), (SECRET_BINDINGS, true)] {
-        // Bindings first: one that a Shoot begins to use after this look is not among them, or unprotected.
-        let (bindings, shoots) = match (port.list(what, "").await, port.list(SHOOTS, "").await) {
-            (Ok(bindings), Ok(shoots)) => (bindings, shoots),
-            (Err(error), _) | (_, Err(error)) => {
-                return tracing::warn!(%error, "bindings that nobody uses were not looked for");
-            }
-        };
-        let used: BTreeSet<Binding> = shoots.iter().filter_map(used_by).collect();
-        let held = bindings.iter().filter(|one| texts(one, "metadata.finalizers").contains(&FINALIZER));
-        let held = held.map(|one| (old_kind, namespace(one).to_owned(), name(one).to_owned()));
-        held.filter(|one| !used.contains(one)).for_each(|one| let_go(&port, Some(one)));
+pub(super) async fn let_go_of_left<P: Port>(port: P, users: &Users) {
+    if let Err(error) = try_let_go_of_left(&port, users).await {
+        tracing::warn!(%error, "what nobody uses was not looked for");
     }
-    let_go_of_left_references(&port).await;
 }
 
-async fn let_go_of_left_references<P: Port>(port: &P) {
-    for plural in ["secrets", "configmaps"] {
-        let (objects, shoots) = match (port.list(kind_of(plural), "").await, port.list(SHOOTS, "").await) {
-            (Ok(objects), Ok(shoots)) => (objects, shoots),
-            (Err(error), _) | (_, Err(error)) => {
-                return tracing::warn!(%error, plural, "those that nobody refers to were not looked for");
-            }
-        };
-        let used: BTreeSet<(&str, Reference)> =
-            shoots.iter().flat_map(|shoot| references(shoot).into_iter().map(|one| (namespace(shoot), one))).collect();
-        let held = objects.iter().filter(|one| texts(one, "metadata.finalizers").contains(&REFERENCE_PROTECTION));
-        for one in held.filter(|one| !used.contains(&(namespace(one), (plural, name(one).to_owned())))) {
-            let let_go = set(port, kind_of(plural), namespace(one), name(one), REFERENCE_PROTECTION, false).await;
-            if let Err(error) = let_go {
-                tracing::warn!(%error, called = name(one), "one that nobody refers to is still protected");
+async fn try_let_go_of_left<P: Port>(port: &P, users: &Users) -> Result<(), Status> {
+    // Shoots last: what one begins to use after these looks is not among them, or unprotected.
+    let credentials = held(port, BINDINGS, FINALIZER).await?;
+    let secret_bindings = held(port, SECRET_BINDINGS, FINALIZER).await?;
+    let secrets = held(port, SECRETS, REFERENCE_PROTECTION).await?;
+    let config_maps = held(port, CONFIG_MAPS, REFERENCE_PROTECTION).await?;
+    let shoots = port.list(SHOOTS, "").await?;
+    let used: BTreeSet<Binding> = shoots.iter().filter_map(used_by).collect();
+    for (held, old_kind) in [(credentials, false), (secret_bindings, true)] {
+        let held = held.into_iter().map(|(place, called)| (old_kind, place, called));
+        held.filter(|one| !used.contains(one)).for_each(|one| let_go(port, Some(one)));
+    }
+    let mut named = BTreeSet::new();
+    for shoot in &shoots {
+        let references = references(shoot);
+        users.refers(text(shoot, "metadata.uid"), &references);
+        named.extend(references.into_iter().map(|(plural, called)| (plural, namespace(shoot).to_owned(), called)));
+    }
+    for (held, plural) in [(secrets, "secrets"), (config_maps, "configmaps")] {
+        for (place, called) in held {
+            if !named.contains(&(plural, place.clone(), called.clone())) {
+                set(port, kind_of(plural), &place, &called, REFERENCE_PROTECTION, false).await?;
             }
         }
     }
+    Ok(())
+}
+
+/// Namespace and name of those with a finalizer.
+async fn held<P: Port>(port: &P, what: Resource, finalizer: &str) -> Result<Vec<(String, String)>, Status> {
+    let all = port.list(what, "").await?;
+    let held = all.iter().filter(|one| texts(one, "metadata.finalizers").contains(&finalizer));
+    Ok(held.map(|one| (namespace(one).to_owned(), name(one).to_owned())).collect())
 }
 
 async fn set<P: Port>(

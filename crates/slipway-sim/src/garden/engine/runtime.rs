@@ -128,7 +128,7 @@ pub async fn run<P: Port>(shared: Shared<P>, mut questions: mpsc::UnboundedRecei
         waiting: BTreeMap::new(),
     };
     let mut workers: JoinSet<Done> = JoinSet::new();
-    let_go_of_left(shared.port.clone()).await;
+    let_go_of_left(shared.port.clone(), &shared.users).await;
     loop {
         loop_state.start_workers(&mut workers);
         let next = loop_state.next_timer();
