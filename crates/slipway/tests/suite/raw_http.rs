@@ -24,12 +24,17 @@ impl Answer {
 
 /// Sends one request on a connection of its own.
 pub(crate) fn send(to: SocketAddr, method: &str, path: &str, token: Option<&str>, body: &str) -> io::Result<Answer> {
+    let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
+    send_with(to, method, path, &authorization, body)
+}
+
+/// The same with more lines in its head, each with its end.
+pub(crate) fn send_with(to: SocketAddr, method: &str, path: &str, lines: &str, body: &str) -> io::Result<Answer> {
     let mut socket = TcpStream::connect_timeout(&to, Duration::from_secs(5))?;
     socket.set_read_timeout(Some(Duration::from_secs(60)))?;
-    let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
     let length = body.len();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nhost: {to}\r\nconnection: close\r\n{authorization}content-length: {length}\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nhost: {to}\r\nconnection: close\r\n{lines}content-length: {length}\r\n\r\n"
     );
     socket.write_all(head.as_bytes())?;
     // A server that refuses a long body may close before it has read it.
