@@ -104,10 +104,7 @@ impl Manager {
             garden: garden.clone(),
             garden_time: parts.garden_time.clone(),
             random: parts.random.clone(),
-            caches: Caches {
-                registry_secrets: settings.registry_caches.map(|_| Cache::default()),
-                ..Caches::default()
-            },
+            caches: Caches::default(),
             wanted: Wanted::default(),
             memories: crate::memory::Memories::default(),
             blueprints: Blueprints::new(parts.files),
@@ -280,16 +277,14 @@ fn fill(shared: &Arc<Shared>, tasks: &mut JoinSet<()>) {
         source(shared, garden, &resource::SHOOTS, project, ""),
         Box::new(move |it| news::shoot(&s, it)),
     );
-    if let Some(secrets) = &caches.registry_secrets {
-        let of_caches = format!("{}={},{}", labels::APP_MANAGED_BY, labels::MANAGED_BY_US, labels::REGISTRY_CACHE_ID);
-        let s = on(shared);
-        watch_kind(
-            tasks,
-            secrets,
-            source(shared, garden, &resource::SECRETS, project, &of_caches),
-            Box::new(move |it| news::registry_secret(&s, it)),
-        );
-    }
+    let of_caches = format!("{}={},{}", labels::APP_MANAGED_BY, labels::MANAGED_BY_US, labels::REGISTRY_CACHE_ID);
+    let s = on(shared);
+    watch_kind(
+        tasks,
+        &caches.registry_secrets,
+        source(shared, garden, &resource::SECRETS, project, &of_caches),
+        Box::new(move |it| news::registry_secret(&s, it)),
+    );
     watch_kind(tasks, &caches.seeds, source(shared, garden, &resource::SEEDS, "", ""), Box::new(|_| {}));
 }
 

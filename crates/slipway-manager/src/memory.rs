@@ -53,6 +53,10 @@ pub struct Memory {
     pub notes: Option<Vec<String>>,
     /// When to look at the registry caches that its cluster asks for; none where nobody looks.
     pub caches_due: Option<Duration>,
+    /// They are not looked at before this.
+    pub caches_not_before: Duration,
+    /// Looks that failed in a row.
+    pub caches_failures: u32,
     /// The caches that it should have, as last looked at.
     pub caches_wanted: Option<Vec<ImageRegistryCache>>,
     /// They are not in the Shoot yet: to be looked at when it has followed.

@@ -116,7 +116,7 @@ async fn report(pass: &mut Pass, plan: &Plan, outcome: Outcome, place: &'static 
         Outcome::Halt => return None,
         Outcome::Done => {
             pass.remember(|memory| memory.attempts = 0);
-            let caches = pass.seen.memory.caches_due.map(|due| due.saturating_sub(shared.clock.monotonic()));
+            let caches = decide::caches::until_look(&pass.seen, shared.clock.monotonic());
             let soonest = decide::until_compared(&pass.seen).into_iter().chain(caches).min();
             soonest.map_or(resync.ready, |left| resync.ready.min(left.max(secs(1))))
         }

@@ -81,13 +81,13 @@ impl RegistrySecrets {
     }
 }
 
-/// The Secret of each cache that has one: the youngest that was not replaced and stays.
+/// The Secret of each cache that has one: the youngest that was not replaced. One that is being deleted is better
+/// than none: it is there as long as the Shoot names it.
 pub fn chosen(known: &Of, caches: &[ImageRegistryCache]) -> Vec<RegistrySecret> {
     let secret_of = |cache: &ImageRegistryCache| {
         cache.config.secret_reference_name.as_ref()?;
-        let fits = |known: &Known| known.cache_uid == cache.uid && !known.is_dirty && !known.is_going;
-        let fit = known.iter().filter(|(_, known)| fits(known));
-        let (name, _) = fit.max_by_key(|(name, known)| (known.created, *name))?;
+        let fit = known.iter().filter(|(_, known)| known.cache_uid == cache.uid && !known.is_dirty);
+        let (name, _) = fit.max_by_key(|(name, known)| (!known.is_going, known.created, *name))?;
         Some(RegistrySecret { cache_uid: cache.uid.clone(), secret_name: name.clone() })
     };
     caches.iter().filter_map(secret_of).collect()
@@ -100,14 +100,17 @@ pub fn surplus(known: &Of, caches: &[ImageRegistryCache]) -> Vec<String> {
     known.iter().filter(|(name, known)| is_surplus(name, known)).map(|(name, _)| name.clone()).collect()
 }
 
-/// The Secret with these credentials. Its name is made from its content: a repeat makes the same one.
+/// The Secret with these credentials. Its name is made from its content, so a repeat makes the same one; and from those
+/// that are on their way out, because a name is taken until its bearer is gone.
 pub fn secret(
     runtime: &str,
     cache: &ImageRegistryCache,
     credentials: &Credentials,
+    known: &Of,
     namespace: &str,
 ) -> (String, Value) {
-    let content = json!([runtime, cache.uid, credentials.0]).to_string();
+    let going: Vec<&String> = known.iter().filter(|(_, known)| known.is_going).map(|(name, _)| name).collect();
+    let content = json!([runtime, cache.uid, credentials.0, going]).to_string();
     let digits = hash(content.as_bytes());
     let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..32]];
     let name = format!("reg-cache-{}", parts.join("-"));
@@ -155,6 +158,8 @@ mod tests {
         let names: Vec<String> = chosen(&all, &caches).into_iter().map(|one| one.secret_name).collect();
         assert_eq!(names, ["new"]);
         assert_eq!(surplus(&all, &caches), ["old", "orphan", "other", "replaced"]);
+        let last = Of::from([("going".to_owned(), known("u1", 9, false))]);
+        assert_eq!(chosen(&last, &caches).len(), 1, "better than none");
     }
 
     #[test]
@@ -164,13 +169,19 @@ mod tests {
                 [("username", "eA=="), ("password", password)].map(|(k, v)| (k.to_owned(), v.to_owned())),
             ))
         };
-        let (name, document) = secret("shop", &cache("u1", Some("s")), &credentials("eQ=="), "garden-dev");
+        let made = |password: &str, known: &Of| {
+            secret("shop", &cache("u1", Some("s")), &credentials(password), known, "garden-dev")
+        };
+        let (name, document) = made("eQ==", &Of::new());
         let view: SecretView = serde_json::from_value(document).expect("a Secret");
         let secrets = RegistrySecrets::default();
         secrets.note(&name, &view);
         let known = secrets.of("shop");
         assert!(known[&name].has(&credentials("eQ==")) && !known[&name].has(&credentials("eg==")));
-        assert_ne!(secret("shop", &cache("u1", Some("s")), &credentials("eg=="), "garden-dev").0, name);
+        assert_eq!(made("eQ==", &known).0, name);
+        assert_ne!(made("eg==", &known).0, name);
+        let going = Of::from([(name.clone(), Known { is_going: true, ..known[&name].clone() })]);
+        assert_ne!(made("eQ==", &going).0, name, "its name is still taken");
         assert!(secrets.forget("shop", &name) && !secrets.forget("shop", &name) && secrets.of("shop").is_empty());
     }
 }

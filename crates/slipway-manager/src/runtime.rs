@@ -56,6 +56,7 @@ pub static ALIGN: &[Row] = &[
     row("GuardSuspend",          Type::Provisioned,                &GuardSuspend),
     row("SeedCheck",             Type::Provisioned,                &SeedCheck),
     row("AuditLogData",          Type::Provisioned,                &AuditLogData),
+    row("RegistryCaches",        Type::RegistryCacheConfigured,    &RegistryCaches),
     row("StructuredAuthConfig",  Type::Provisioned,                &StructuredAuthConfig),
     row("ApplyShoot",            Type::Provisioned,                &ApplyShoot),
     row("AwaitShoot",            Type::Provisioned,                &AwaitShoot),
@@ -66,7 +67,6 @@ pub static ALIGN: &[Row] = &[
     row("Oidc",                  Type::OidcAndConfigMapConfigured, &OidcStep),
     row("Administrators",        Type::Configured,                 &AdministratorsStep),
     row("RememberPreparation",   Type::Configured,                 &RememberPreparation),
-    row("RegistryCaches",        Type::RegistryCacheConfigured,    &RegistryCaches),
     row("RegistryCacheCleanup",  Type::RegistryCacheConfigured,    &RegistryCacheCleanup),
     row("Ready",                 Type::Configured,                 &ReadyStep),
 ];

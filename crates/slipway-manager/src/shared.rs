@@ -108,16 +108,15 @@ pub struct Caches {
     pub secrets: Cache<SecretView>,
     /// Seeds; whoever may not read them goes without.
     pub seeds: Cache<Seed>,
-    /// Credentials of registry caches in the garden, where somebody looks after them.
-    pub registry_secrets: Option<Cache<SecretView>>,
+    /// Credentials of registry caches in the garden. Also where nobody looks after them: Shoots name them.
+    pub registry_secrets: Cache<SecretView>,
 }
 
 impl Caches {
     /// Whether everything we must know is known.
     pub fn are_synced(&self) -> bool {
-        let registry = self.registry_secrets.as_ref().is_none_or(Cache::is_synced);
         let ours = self.runtimes.is_synced() && self.clusters.is_synced() && self.secrets.is_synced();
-        ours && self.shoots.is_synced() && registry
+        ours && self.shoots.is_synced() && self.registry_secrets.is_synced()
     }
 
     /// Ends when it is.
@@ -126,8 +125,6 @@ impl Caches {
         self.shoots.until_synced().await;
         self.clusters.until_synced().await;
         self.secrets.until_synced().await;
-        if let Some(secrets) = &self.registry_secrets {
-            secrets.until_synced().await;
-        }
+        self.registry_secrets.until_synced().await;
     }
 }

@@ -212,11 +212,17 @@ pub async fn registry_tell<'a>(
 
 /// What a cluster asks for may have changed: it is looked at.
 pub fn registry_caches_changed(shared: &Shared, name: &str) {
-    if shared.caches.runtimes.get(name).is_none() {
+    if shared.settings.registry_caches.is_none() || shared.caches.runtimes.get(name).is_none() {
         return;
     }
-    shared.memories.of(name).lock().caches_due = Some(shared.clock.monotonic());
-    shared.runtimes.wake(name);
+    let now = shared.clock.monotonic();
+    let wait = {
+        let cell = shared.memories.of(name);
+        let mut memory = cell.lock();
+        memory.caches_due = Some(now);
+        memory.caches_not_before.saturating_sub(now)
+    };
+    shared.runtimes.wake_in(name, wait);
 }
 
 /// The namespace and the information in it, if it is known. One that was prepared before has the namespace, most

@@ -175,11 +175,11 @@ impl Ask {
 
     /// Where it goes, as a path.
     pub fn path(&self) -> String {
-        let mut path = self.resource.path(&self.namespace);
+        let mut path = self.resource.path(&escaped(&self.namespace, PATH));
         for part in [self.name.as_str(), self.subresource] {
             if !part.is_empty() {
                 path.push('/');
-                path.push_str(part);
+                path.push_str(&escaped(part, PATH));
             }
         }
         path
@@ -192,7 +192,7 @@ impl Ask {
             uri.push(if place == 0 { '?' } else { '&' });
             uri.push_str(key);
             uri.push('=');
-            uri.push_str(&escaped(value));
+            uri.push_str(&escaped(value, QUERY));
         }
         let mut request =
             Request::builder().method(self.verb.method()).uri(uri).header(header::ACCEPT, "application/json");
@@ -207,11 +207,15 @@ impl Ask {
     }
 }
 
-/// For a query: everything but letters, digits and `-._~`.
-fn escaped(text: &str) -> String {
+/// What stands as it is in a query, besides letters and digits.
+const QUERY: &[u8] = b"-._~";
+/// The same in a path: some names have colons.
+const PATH: &[u8] = b"-._~:";
+
+fn escaped(text: &str, plain: &[u8]) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+        if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
             escaped.push(char::from(byte));
         } else {
             escaped.push_str(&format!("%{byte:02X}"));

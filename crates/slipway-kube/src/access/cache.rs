@@ -57,7 +57,7 @@ impl Projection for crate::GardenerCluster {
 /// A change of one object: before and after.
 #[derive(Debug)]
 pub struct Change<T> {
-    /// Its name.
+    /// Its name; `namespace/name` where all namespaces are kept together.
     pub name: String,
     /// Before; none if it is new.
     pub old: Option<Arc<T>>,
@@ -137,7 +137,18 @@ struct HeadMeta {
     #[serde(default)]
     name: String,
     #[serde(default)]
+    namespace: String,
+    #[serde(default)]
     resource_version: String,
+}
+
+/// The heart of an object; its name is made whole where objects of all namespaces are kept together.
+fn head_of(source: &Source, object: &RawValue) -> Result<HeadMeta, Error> {
+    let mut head = parsed::<Head>(object)?.metadata;
+    if source.namespace.is_empty() && source.resource.namespaced {
+        head.name = format!("{}/{}", head.namespace, head.name);
+    }
+    Ok(head)
 }
 
 impl<T: Projection> Cache<T> {
@@ -238,10 +249,10 @@ impl<T: Projection> Cache<T> {
                 let (head, ()) = status.map_err(|error| Error::garbage(&error.to_string()))?;
                 return Err(Error::answer(&head, change.object.get().as_bytes()));
             }
-            let head: Head = parsed(&change.object)?;
-            let version = head.metadata.resource_version.clone();
+            let head = head_of(source, &change.object)?;
+            let version = head.resource_version.clone();
             if change.what != "BOOKMARK" {
-                self.note(head.metadata, change.what == "DELETED", &change.object, on_change);
+                self.note(head, change.what == "DELETED", &change.object, on_change);
             }
             *from = Some(version);
         }
@@ -260,11 +271,11 @@ impl<T: Projection> Cache<T> {
             let bytes = source.access.unbudgeted(&ask).await?;
             let page: Page<'_> = serde_json::from_slice(&bytes).map_err(|error| Error::garbage(&error.to_string()))?;
             for item in &page.items {
-                let head: Head = parsed(item)?;
-                let is_known = self.objects().version(&head.metadata.name) == Some(&head.metadata.resource_version);
-                seen.insert(head.metadata.name.clone());
+                let head = head_of(source, item)?;
+                let is_known = self.objects().version(&head.name) == Some(&head.resource_version);
+                seen.insert(head.name.clone());
                 if !is_known {
-                    self.note(head.metadata, false, item, on_change);
+                    self.note(head, false, item, on_change);
                 }
             }
             match page.metadata.more.filter(|more| !more.is_empty()) {

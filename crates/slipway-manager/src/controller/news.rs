@@ -178,12 +178,18 @@ pub fn secret(shared: &Arc<Shared>, change: &Change<SecretView>) {
 pub fn registry_secret(shared: &Arc<Shared>, change: &Change<SecretView>) {
     let Some(any) = change.new.as_ref().or(change.old.as_ref()) else { return };
     let Some(name) = any.label(labels::RUNTIME_ID) else { return };
-    let Some(new) = &change.new else {
-        // What we took away ourselves is forgotten already.
-        if shared.registry_secrets.forget(name, &change.name) && shared.shards.has(name) {
-            skr::registry_caches_changed(shared, name);
+    let is_going = |secret: &SecretView| secret.metadata.deletion_timestamp.is_some();
+    // Perhaps it is in use, and somebody else takes it away. What we removed ourselves was not, or is forgotten already.
+    let is_taken = match &change.new {
+        Some(new) => {
+            shared.registry_secrets.note(&change.name, new);
+            is_going(new) && change.old.as_ref().is_some_and(|old| !is_going(old)) && new.label(labels::DIRTY).is_none()
         }
-        return;
+        None => {
+            shared.registry_secrets.forget(name, &change.name) && change.old.as_ref().is_some_and(|it| !is_going(it))
+        }
     };
-    shared.registry_secrets.note(&change.name, new);
+    if is_taken && shared.shards.has(name) {
+        skr::registry_caches_changed(shared, name);
+    }
 }

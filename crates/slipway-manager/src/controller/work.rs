@@ -133,7 +133,8 @@ pub async fn wake_ups(shared: Arc<Shared>, stop: CancellationToken) {
                 shared.skr.sweep(shared.clock.monotonic());
                 // Nobody answers in a cluster that sleeps, or goes.
                 let answers = |name: &str| {
-                    super::look::at(&shared, name).is_some_and(|seen| !seen.is_asleep() && !seen.is_deleting())
+                    let seen = super::look::at(&shared, name).filter(|_| shared.shards.has(name));
+                    seen.is_some_and(|seen| !seen.is_asleep() && !seen.is_deleting())
                 };
                 shared.registry_watches.keep(answers);
                 acl::read(&shared).await;

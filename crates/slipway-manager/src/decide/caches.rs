@@ -3,16 +3,36 @@
 //! Whoever may write into a cluster could otherwise have its whole Shoot refused, and with it every other change
 //! of its owner. What is wrong is left out, or left as it was, and told where it was asked for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    time::Duration,
+};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use slipway_kube::runtime::{GarbageCollection, ImageRegistryCache, RegistryCacheConfig, RegistryCacheVolume};
+use slipway_model::time::hours;
 
-use crate::go_duration;
+use crate::{go_duration, observe::Observation};
 
 /// More than this many caches are a mistake: each is a volume and a workload in the cluster.
 pub const MOST: usize = 50;
-/// What a Secret with credentials has, and nothing else.
-const KEYS: [&str; 2] = ["username", "password"];
+/// The longest text of a customer that is quoted.
+const QUOTED: usize = 80;
+/// The user of Google's registries, whose password is a JSON object with these fields and no others.
+const GOOGLE: &str = "_json_key";
+const GOOGLE_FIELDS: [&str; 11] = [
+    "type",
+    "project_id",
+    "client_email",
+    "universe_domain",
+    "auth_uri",
+    "auth_provider_x509_cert_url",
+    "client_x509_cert_url",
+    "client_id",
+    "private_key_id",
+    "private_key",
+    "token_uri",
+];
 
 /// Credentials for a registry, in Base64 as Secrets have them. They are carried, and never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -50,6 +70,33 @@ pub struct Caches {
     pub refused: BTreeMap<String, String>,
 }
 
+/// Whether what a cluster asks for is to be looked at now.
+pub fn is_due(seen: &Observation) -> bool {
+    let (memory, present) = (&seen.memory, &seen.runtime.spec.image_registry_cache);
+    let is_wanted = seen.registry.watch_is_outdated
+        || memory.caches_due.is_some_and(|due| seen.now >= due)
+        || memory.caches_wanted.as_ref().is_some_and(|wanted| wanted != present);
+    can_look(seen) && is_wanted && seen.now >= memory.caches_not_before
+}
+
+/// Whether its caches are to be looked at as soon as the Shoot is as it should be.
+pub fn is_unsettled(seen: &Observation) -> bool {
+    // What is not patched never settles.
+    can_look(seen) && seen.memory.caches_unsettled && !seen.is_suspended()
+}
+
+/// How long until the next look; none where nobody looks.
+pub fn until_look(seen: &Observation, now: Duration) -> Option<Duration> {
+    let due = seen.memory.caches_due.filter(|_| can_look(seen))?;
+    let due = if is_unsettled(seen) { Duration::ZERO } else { due };
+    Some(due.max(seen.memory.caches_not_before).saturating_sub(now))
+}
+
+/// There is a way into the cluster, and somebody answers there.
+fn can_look(seen: &Observation) -> bool {
+    seen.memory.caches_due.is_some() && seen.secret.is_some() && !seen.is_asleep()
+}
+
 /// The oldest first: of two who want the same, the first one has it.
 pub fn by_age(wishes: &mut [Wish]) {
     let key = |wish: &Wish| (wish.created.clone(), wish.namespace.clone(), wish.name.clone());
@@ -61,40 +108,51 @@ pub fn caches(wishes: &[Wish], present: &[ImageRegistryCache]) -> Caches {
     let mut all = Caches::default();
     let mut upstreams = BTreeSet::new();
     for (place, wish) in wishes.iter().enumerate() {
-        let before = present.iter().find(|cache| cache.uid == wish.uid);
+        let upstream = wish.config.as_ref().map(|config| config.upstream.as_str()).unwrap_or_default();
+        // Gardener knows a cache by its upstream.
+        let before = present.iter().find(|cache| cache.config.upstream == upstream);
         let judged = if place >= MOST {
             Err(format!("a cluster has at most {MOST} registry caches"))
         } else {
             judge(wish, before.map(|cache| &cache.config), &upstreams)
         };
-        let config = match judged {
-            Ok(config) => Some(config.clone()),
+        let cache = match judged {
+            Ok(config) => {
+                let (name, namespace) = (wish.name.clone(), wish.namespace.clone());
+                Some(ImageRegistryCache { name, namespace, uid: wish.uid.clone(), config })
+            }
             Err(why) => {
                 all.refused.insert(wish.uid.clone(), why);
-                before.filter(|cache| !upstreams.contains(&cache.config.upstream)).map(|cache| cache.config.clone())
+                let own = present.iter().find(|cache| cache.uid == wish.uid).or(before);
+                own.filter(|cache| !upstreams.contains(&cache.config.upstream)).cloned()
             }
         };
-        if let Some(config) = config {
-            upstreams.insert(config.upstream.clone());
-            let (name, namespace) = (wish.name.clone(), wish.namespace.clone());
-            all.wanted.push(ImageRegistryCache { name, namespace, uid: wish.uid.clone(), config });
+        if let Some(cache) = cache {
+            upstreams.insert(cache.config.upstream.clone());
+            all.wanted.push(cache);
         }
     }
     all.wanted.sort_by(|one, other| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)));
     all
 }
 
-fn judge<'a>(
-    wish: &'a Wish,
+/// What the wish becomes: as Gardener takes it, or why it would not.
+fn judge(
+    wish: &Wish,
     before: Option<&RegistryCacheConfig>,
     upstreams: &BTreeSet<String>,
-) -> Result<&'a RegistryCacheConfig, String> {
-    let config = wish.config.as_ref().map_err(Clone::clone)?;
+) -> Result<RegistryCacheConfig, String> {
+    let mut config = wish.config.clone()?;
+    if let Some(volume) = &mut config.volume {
+        // As the API would fill it in.
+        volume.size.get_or_insert_with(|| DEFAULT_SIZE.to_owned());
+    }
     // Without `..`: a new field must be checked here.
     let RegistryCacheConfig { upstream, remote_url, secret_reference_name, proxy, http: _, volume, garbage_collection } =
-        config;
+        &config;
     if !is_host(upstream) {
-        return Err(format!("spec.upstream is {upstream:?}, but must be a host such as docker.io or my.example:5000"));
+        let shown = shown(upstream);
+        return Err(format!("spec.upstream is {shown}, but must be a host such as docker.io or my.example:5000"));
     }
     if upstreams.contains(upstream) {
         return Err(format!("spec.upstream: {upstream} has a cache already, asked for by another resource"));
@@ -103,78 +161,119 @@ fn judge<'a>(
         .iter()
         .flat_map(|proxy| [("spec.proxy.httpProxy", &proxy.http_proxy), ("spec.proxy.httpsProxy", &proxy.https_proxy)]);
     for (path, url) in proxies.chain([("spec.remoteURL", remote_url)]) {
-        if let Some(url) = url.as_deref().filter(|url| !is_url(url)) {
-            return Err(format!("{path} is {url:?}, but must be http:// or https://, a host, and perhaps a port"));
+        if url.as_deref().is_some_and(|url| !is_url(url)) {
+            // Not quoted: people put passwords into such addresses.
+            return Err(format!("{path} must be http:// or https://, a host, perhaps a port, and nothing else"));
         }
     }
-    if let Some(size) = volume.as_ref().and_then(|volume| volume.size.as_deref()).filter(|size| !is_size(size)) {
-        return Err(format!("spec.volume.size is {size:?}, but must be an amount such as 10Gi"));
+    if let Some(RegistryCacheVolume { size, storage_class_name }) = volume {
+        if let Some(size) = size.as_deref().filter(|size| amount(size).is_none()) {
+            return Err(format!("spec.volume.size is {}, but must be an amount such as 10Gi", shown(size)));
+        }
+        if storage_class_name.as_deref().is_some_and(|name| !is_name(name)) {
+            return Err("spec.volume.storageClassName must be the name of a storage class".to_owned());
+        }
     }
-    let ttl = life(garbage_collection.as_ref());
-    let Some(ttl) = ttl else {
+    let Some(ttl) = life(garbage_collection.as_ref()) else {
         return Err("spec.garbageCollection.ttl must be a duration such as 168h, or 0s for never".to_owned());
     };
     if let Some(before) = before {
+        let anew = "delete the resource, wait until its cache is gone from the Runtime, and create it anew";
         if room(before.volume.as_ref()) != room(volume.as_ref()) {
-            return Err("spec.volume cannot be changed; delete the resource and create it anew".to_owned());
+            return Err(format!("spec.volume cannot be changed; {anew}"));
         }
-        if ttl > 0 && life(before.garbage_collection.as_ref()) == Some(0) {
-            return Err("spec.garbageCollection.ttl: collection that was switched off cannot be switched on; \
-                        delete the resource and create it anew"
-                .to_owned());
+        if !ttl.is_zero() && life(before.garbage_collection.as_ref()) == Some(Duration::ZERO) {
+            return Err(format!(
+                "spec.garbageCollection.ttl: collection that was switched off cannot be switched on; {anew}"
+            ));
         }
     }
-    match (secret_reference_name, &wish.credentials) {
-        (None, _) => Ok(config),
-        (Some(name), None) => {
-            Err(format!("spec.secretReferenceName: there is no Secret {name} in namespace {}", wish.namespace))
+    if let Some(name) = secret_reference_name {
+        let wrong = |what: &str| format!("spec.secretReferenceName: {what}");
+        if !is_name(name) {
+            return Err(wrong("must be the name of a Secret"));
         }
-        (Some(name), Some(Credentials(data))) => {
-            let is_whole =
-                data.len() == KEYS.len() && KEYS.iter().all(|key| data.get(*key).is_some_and(|it| !it.is_empty()));
-            if is_whole {
-                return Ok(config);
-            }
-            Err(format!("spec.secretReferenceName: Secret {name} must have username and password, and nothing else"))
+        match &wish.credentials {
+            None => return Err(wrong(&format!("there is no Secret {name} in namespace {}", wish.namespace))),
+            Some(credentials) => check(credentials).map_err(|what| wrong(&format!("Secret {name} {what}")))?,
         }
+    }
+    Ok(config)
+}
+
+/// Whether Gardener would take these. Never says what is in them.
+fn check(Credentials(data): &Credentials) -> Result<(), &'static str> {
+    let decoded = |key: &str| data.get(key).and_then(|value| STANDARD.decode(value).ok());
+    let (Some(username), Some(password), 2) = (decoded("username"), decoded("password"), data.len()) else {
+        return Err("must have username and password, and nothing else");
+    };
+    if username.is_empty() || String::from_utf8_lossy(&username).contains(char::is_whitespace) {
+        return Err("must have a username without spaces and line ends");
+    }
+    if String::from_utf8_lossy(&password).trim().is_empty() {
+        return Err("must have a password");
+    }
+    if username == GOOGLE.as_bytes() {
+        let account: Option<HashMap<String, String>> = serde_json::from_slice(&password).ok();
+        let is_right = account.is_some_and(|it| it.keys().all(|field| GOOGLE_FIELDS.contains(&field.as_str())));
+        if !is_right {
+            return Err("must have the JSON key of a Google service account as password, for the user _json_key");
+        }
+    }
+    Ok(())
+}
+
+/// A text of a customer, short and in quotes.
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
     }
 }
 
-/// Seconds after which images are forgotten; none if it is no duration.
-fn life(collection: Option<&GarbageCollection>) -> Option<u64> {
-    collection.map_or(Some(7 * 24 * 3600), |it| go_duration::parse(&it.ttl).map(|it| it.as_secs()))
+/// After which time images are forgotten; none if it is no duration.
+fn life(collection: Option<&GarbageCollection>) -> Option<Duration> {
+    collection.map_or(Some(hours(168)), |it| go_duration::parse(&it.ttl))
 }
 
-fn room(volume: Option<&RegistryCacheVolume>) -> (&str, Option<&str>) {
-    let size = volume.and_then(|volume| volume.size.as_deref()).unwrap_or("10Gi");
-    (size, volume.and_then(|volume| volume.storage_class_name.as_deref()))
+const DEFAULT_SIZE: &str = "10Gi";
+
+fn room(volume: Option<&RegistryCacheVolume>) -> (Option<f64>, Option<&str>) {
+    let size = volume.and_then(|volume| volume.size.as_deref()).unwrap_or(DEFAULT_SIZE);
+    (amount(size), volume.and_then(|volume| volume.storage_class_name.as_deref()))
+}
+
+/// A name, as most kinds take it: labels of small letters, digits and `-`, with dots between.
+pub fn is_name(text: &str) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_label = |label: &str| {
+        !label.is_empty() && label.bytes().all(is_inner) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    text.len() <= 253 && text.split('.').all(is_label)
 }
 
 /// A host, and perhaps a port.
 fn is_host(text: &str) -> bool {
-    let (host, port) = text.rsplit_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
-    let is_label = |label: &str| {
-        !label.is_empty()
-            && label.len() <= 63
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    host.len() <= 253
-        && host.split('.').all(is_label)
-        && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
+    let Some((host, port)) = text.rsplit_once(':') else { return is_name(text) };
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit()) && !port.starts_with('0');
+    is_name(host) && is_port && port.parse::<u16>().is_ok()
 }
 
 fn is_url(text: &str) -> bool {
-    text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).is_some_and(is_host)
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    host.is_some_and(|host| is_host(host.strip_suffix('/').unwrap_or(host)))
 }
 
 /// A positive amount, as Kubernetes writes them.
-fn is_size(text: &str) -> bool {
+fn amount(text: &str) -> Option<f64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
-    number.parse::<f64>().is_ok_and(|number| number > 0.0)
-        && ["", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].contains(&unit)
+    let (powers, base) = match unit.strip_suffix('i') {
+        Some(unit) => (["K", "M", "G", "T", "P", "E"].iter().position(|it| *it == unit)? + 1, 1024.0_f64),
+        None => (["", "k", "M", "G", "T", "P", "E"].iter().position(|it| *it == unit)?, 1000.0),
+    };
+    let amount = number.parse::<f64>().ok()? * base.powi(i32::try_from(powers).ok()?);
+    (amount > 0.0).then_some(amount)
 }
 
 #[cfg(test)]
@@ -194,36 +293,54 @@ mod tests {
         }
     }
 
-    fn with(mut wish: Wish, keys: &[&str]) -> Wish {
-        wish.credentials = Some(Credentials(keys.iter().map(|key| ((*key).to_owned(), "eA==".to_owned())).collect()));
+    fn with(mut wish: Wish, keys: &[(&str, &str)]) -> Wish {
+        let encoded = keys.iter().map(|(key, value)| ((*key).to_owned(), STANDARD.encode(value)));
+        wish.credentials = Some(Credentials(encoded.collect()));
         wish
     }
 
     #[test]
     fn what_is_right_is_wanted_and_what_is_wrong_is_named() {
-        let secret = |keys: &[&str]| with(wish("a", json!({"upstream": "x.io", "secretReferenceName": "s"})), keys);
+        let named = json!({"upstream": "x.io", "secretReferenceName": "s"});
+        let secret = |keys: &[(&str, &str)]| with(wish("a", named.clone()), keys);
+        let login = |username: &str, password: &str| secret(&[("username", username), ("password", password)]);
         for (wish, wrong) in [
             (wish("a", json!({"upstream": "docker.io"})), ""),
             (wish("a", json!({"upstream": "my.example:5000", "remoteURL": "http://my.example:5000"})), ""),
             (wish("a", json!({"upstream": "x.io", "volume": {}, "garbageCollection": {}})), ""),
             (wish("a", json!({"upstream": "x.io", "volume": {"size": "1.5Ti"}})), ""),
-            (secret(&["username", "password"]), ""),
+            (wish("a", json!({"upstream": "x.io", "proxy": {"httpProxy": "http://proxy.example:3128/"}})), ""),
+            (login("anna", "a secret"), ""),
+            (login(GOOGLE, r#"{"type": "service_account", "private_key": "x"}"#), ""),
             (wish("a", json!({})), "upstream"),
             (wish("a", json!({"upstream": ""})), "spec.upstream"),
             (wish("a", json!({"upstream": "https://docker.io"})), "spec.upstream"),
             (wish("a", json!({"upstream": "docker.io/library"})), "spec.upstream"),
             (wish("a", json!({"upstream": "x.io:0"})), "spec.upstream"),
+            (wish("a", json!({"upstream": "x.io:+80"})), "spec.upstream"),
+            (wish("a", json!({"upstream": "x.io:05000"})), "spec.upstream"),
+            (wish("a", json!({"upstream": "x.io:99999"})), "spec.upstream"),
+            (wish("a", json!({"upstream": "Docker.io"})), "spec.upstream"),
             (wish("a", json!({"upstream": "x.io", "remoteURL": "ftp://x.io"})), "spec.remoteURL"),
             (wish("a", json!({"upstream": "x.io", "proxy": {"httpsProxy": "x.io"}})), "spec.proxy.httpsProxy"),
             (wish("a", json!({"upstream": "x.io", "volume": {"size": "0Gi"}})), "spec.volume.size"),
             (wish("a", json!({"upstream": "x.io", "volume": {"size": "ten"}})), "spec.volume.size"),
+            (wish("a", json!({"upstream": "x.io", "volume": {"storageClassName": "My Disk"}})), "storageClassName"),
+            (wish("a", json!({"upstream": "x.io", "secretReferenceName": ""})), "the name of a Secret"),
+            (wish("a", json!({"upstream": "x.io", "secretReferenceName": "../.."})), "the name of a Secret"),
+            (wish("a", json!({"upstream": "x.io", "secretReferenceName": "s?watch=true"})), "the name of a Secret"),
             (
                 wish("a", json!({"upstream": "x.io", "garbageCollection": {"ttl": "soon"}})),
                 "spec.garbageCollection.ttl",
             ),
             (wish("a", json!({"upstream": "x.io", "secretReferenceName": "s"})), "no Secret s in namespace shop"),
-            (secret(&["username"]), "username and password"),
-            (secret(&["username", "password", "more"]), "nothing else"),
+            (secret(&[("username", "anna")]), "username and password"),
+            (secret(&[("username", "a"), ("password", "b"), ("more", "c")]), "nothing else"),
+            (login("anna\n", "x"), "without spaces"),
+            (login("", "x"), "without spaces"),
+            (login("anna", " \n"), "a password"),
+            (login(GOOGLE, "x"), "JSON key"),
+            (login(GOOGLE, r#"{"type": "x", "more": "y"}"#), "JSON key"),
         ] {
             let told = format!("{wish:?}");
             let all = caches(&[wish], &[]);
@@ -249,32 +366,57 @@ mod tests {
     #[test]
     fn what_cannot_be_changed_stays_as_it_was() {
         let config = |extra: Value| {
-            let mut config =
-                json!({"upstream": "x.io", "volume": {"size": "20Gi"}, "garbageCollection": {"ttl": "0s"}});
+            let mut config = json!({"upstream": "x.io", "volume": {"size": "1Gi"}, "garbageCollection": {"ttl": "0s"}});
             config.as_object_mut().expect("object").extend(extra.as_object().expect("object").clone());
             config
         };
         let present = caches(&[wish("a", config(json!({})))], &[]).wanted;
-        for (change, wrong) in [
-            (json!({"volume": {"size": "30Gi"}}), "spec.volume"),
-            (json!({"volume": {"size": "20Gi", "storageClassName": "fast"}}), "spec.volume"),
-            (json!({"garbageCollection": {"ttl": "1h"}}), "spec.garbageCollection.ttl"),
-            (json!({"upstream": "!"}), "spec.upstream"),
-        ] {
-            let all = caches(&[wish("a", config(change))], &present);
+        let refused = |name: &str, change: Value, wrong: &str| {
+            let all = caches(&[wish(name, config(change))], &present);
             assert_eq!(all.wanted, present);
-            assert!(all.refused["uid-a"].contains(wrong), "{all:?}");
+            assert!(all.refused[&format!("uid-{name}")].contains(wrong), "{all:?}");
+        };
+        refused("a", json!({"volume": {"size": "30Gi"}}), "spec.volume");
+        refused("a", json!({"volume": {"size": "1Gi", "storageClassName": "fast"}}), "spec.volume");
+        refused("a", json!({"garbageCollection": {"ttl": "1ns"}}), "spec.garbageCollection.ttl");
+        refused("a", json!({"upstream": "!"}), "spec.upstream");
+        // Made anew before Gardener has forgotten the old one.
+        refused("b", json!({"volume": {"size": "30Gi"}}), "spec.volume");
+        for change in [json!({"upstream": "y.io", "volume": {"size": "30Gi"}}), json!({"volume": {"size": "1024Mi"}})] {
+            assert_eq!(caches(&[wish("a", config(change))], &present).refused, BTreeMap::new());
         }
-        let other = caches(&[wish("a", config(json!({"upstream": "y.io"})))], &present);
-        assert_eq!((other.wanted[0].config.upstream.as_str(), other.refused.len()), ("y.io", 0));
+        assert_eq!(caches(&[], &present), Caches::default(), "what nobody asks for any more goes");
     }
 
     #[test]
-    fn there_is_an_end_to_wishes_and_credentials_are_not_shown() {
+    fn two_who_change_places_stay_where_they_are() {
+        let both = |first: &str, second: &str| {
+            let sized = |upstream: &str, size: &str| json!({"upstream": upstream, "volume": {"size": size}});
+            [wish("a", sized(first, "1Gi")), wish("b", sized(second, "2Gi"))]
+        };
+        let present = caches(&both("x.io", "y.io"), &[]).wanted;
+        let all = caches(&both("y.io", "x.io"), &present);
+        assert_eq!((&all.wanted, all.refused.len()), (&present, 2));
+    }
+
+    #[test]
+    fn there_is_an_end_to_wishes_and_texts_and_credentials_are_not_shown() {
         let many: Vec<Wish> =
             (0..60).map(|it| wish(&format!("c{it:02}"), json!({"upstream": format!("r{it}.io")}))).collect();
         let all = caches(&many, &[]);
         assert_eq!((all.wanted.len(), all.refused.len()), (MOST, 10));
-        assert!(!format!("{:?}", with(wish("a", json!({"upstream": "x.io"})), &["username"])).contains("eA=="));
+        let (long, proxy) = ("!".repeat(1_000), json!({"httpProxy": "http://anna:hunter2@proxy.example"}));
+        for config in [json!({"upstream": long}), json!({"upstream": "x.io", "proxy": proxy})] {
+            let told = caches(&[wish("a", config)], &[]).refused["uid-a"].clone();
+            assert!(told.len() < 300 && !told.contains("hunter2"), "{told}");
+        }
+        let secret = with(wish("a", json!({"upstream": "x.io"})), &[("password", "hunter2")]);
+        assert!(!format!("{secret:?}").contains(&STANDARD.encode("hunter2")));
+    }
+
+    #[test]
+    fn what_the_api_fills_in_is_filled_in_here() {
+        let all = caches(&[wish("a", json!({"upstream": "x.io", "volume": {"size": null}}))], &[]);
+        assert_eq!(all.wanted[0].config.volume.as_ref().and_then(|it| it.size.as_deref()), Some(DEFAULT_SIZE));
     }
 }

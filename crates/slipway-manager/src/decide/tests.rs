@@ -298,30 +298,47 @@ fn credentials() -> crate::registry_secrets::Of {
 
 #[test]
 fn when_a_cluster_is_asked_for_its_registry_caches() {
-    type Case = (&'static str, fn(&mut Observation), bool);
+    type Case = (&'static str, fn(&mut Observation), (bool, bool));
     let due = |change: fn(&mut Observation)| {
         let mut seen = seen();
         seen.secret = Some(Arc::default());
         seen.memory.caches_due = Some(seen.now + secs(60));
         seen.memory.caches_wanted = Some(Vec::new());
         change(&mut seen);
-        plan(&seen).steps.iter().any(|row| row.name == "RegistryCaches")
+        let names: Vec<&str> = plan(&seen).steps.iter().map(|row| row.name).collect();
+        (names.contains(&"RegistryCaches"), names.contains(&"RegistryCacheCleanup"))
     };
-    let cases: [Case; 8] = [
-        ("not yet", |_| {}, false),
-        ("its time has come", |seen| seen.memory.caches_due = Some(seen.now), true),
-        ("nobody looks", |seen| seen.memory.caches_due = None, false),
-        ("the Shoot has followed", |seen| seen.memory.caches_unsettled = true, true),
-        ("it is listened to with an old kubeconfig", |seen| seen.registry.watch_is_outdated = true, true),
-        ("there is no kubeconfig", |seen| (seen.secret, seen.memory.caches_unsettled) = (None, true), false),
-        ("somebody else wrote the list", |seen| seen.memory.caches_wanted = Some(vec![Default::default()]), true),
+    let (nothing, before, after) = ((false, false), (true, false), (false, true));
+    let cases: [Case; 11] = [
+        ("not yet", |_| {}, nothing),
+        ("its time has come", |seen| seen.memory.caches_due = Some(seen.now), before),
+        ("nobody looks", |seen| (seen.memory.caches_due, seen.memory.caches_unsettled) = (None, true), nothing),
+        ("to be ended with the Shoot", |seen| seen.memory.caches_unsettled = true, after),
+        ("it is listened to with an old kubeconfig", |seen| seen.registry.watch_is_outdated = true, before),
+        ("there is no kubeconfig", |seen| (seen.secret, seen.memory.caches_unsettled) = (None, true), nothing),
+        ("somebody else wrote the list", |seen| seen.memory.caches_wanted = Some(vec![Default::default()]), before),
+        ("credentials are left over", |seen| seen.registry.known = credentials(), after),
+        (
+            "it was looked at a moment ago",
+            |seen| (seen.memory.caches_due, seen.memory.caches_not_before) = (Some(seen.now), seen.now + secs(1)),
+            nothing,
+        ),
+        (
+            "its Shoot is not patched",
+            |seen| {
+                seen.memory.caches_unsettled = true;
+                edit(seen, |runtime| runtime["metadata"]["annotations"][annotations::SUSPEND_PATCH] = json!("true"));
+            },
+            nothing,
+        ),
         (
             "it sleeps",
             |seen| {
                 seen.memory.caches_unsettled = true;
                 edit(seen, |runtime| runtime["spec"]["shoot"]["hibernation"] = json!({"enabled": true}));
+                assert_eq!(caches::until_look(seen, seen.now), None, "and nobody counts the seconds");
             },
-            false,
+            nothing,
         ),
     ];
     for (what, change, expected) in cases {

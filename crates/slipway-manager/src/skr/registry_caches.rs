@@ -11,17 +11,20 @@ use slipway_kube::{
         resource::{KYMAS, REGISTRY_CACHE_CONFIGS, SECRETS},
     },
     conditions::{Reason, Type},
+    runtime::RegistryCacheConfig,
 };
 use slipway_model::time::Timestamp;
 
 use super::namespace;
 use crate::{
-    decide::caches::{Credentials, MOST, Wish, by_age},
+    decide::caches::{Credentials, MOST, Wish, by_age, is_name},
     status::time,
 };
 
 /// The module that makes caches possible.
 const MODULE: &str = "registry-cache";
+/// More are not even read: whoever makes thousands of them must not fill our memory.
+const READ_MOST: usize = 2 * MOST;
 /// The Kyma resource of a cluster.
 const KYMA: &str = "default";
 
@@ -39,7 +42,7 @@ struct Config {
     #[serde(default)]
     spec: Value,
     #[serde(default)]
-    status: Told,
+    status: Value,
 }
 
 /// What a wish is told.
@@ -64,7 +67,8 @@ pub struct Asked {
     pub wishes: Vec<Wish>,
     /// Whether the module has brought its kind.
     pub has_kind: bool,
-    told: BTreeMap<String, Told>,
+    /// By identity: the version it was read at, and what it was told.
+    told: BTreeMap<String, (Option<String>, Told)>,
 }
 
 /// How a wish stands.
@@ -90,32 +94,40 @@ pub async fn look(skr: &Access) -> Result<Option<Asked>, Error> {
         return Ok(None);
     }
     // The module may be so new that it has not brought its kind yet.
-    let configs: Option<Configs> = skr.find(Ask::list(&REGISTRY_CACHE_CONFIGS, "")).await?;
+    let all = Ask::list(&REGISTRY_CACHE_CONFIGS, "").with("limit", READ_MOST.to_string());
+    let configs: Option<Configs> = skr.find(all).await?;
     let has_kind = configs.is_some();
     let configs = configs.map(|configs| configs.items).unwrap_or_default();
     let (mut wishes, mut told) = (Vec::new(), BTreeMap::new());
     for config in configs.into_iter().filter(|config| config.metadata.deletion_timestamp.is_none()) {
         let metadata = config.metadata;
         let uid = metadata.uid.unwrap_or_default();
-        told.insert(uid.clone(), config.status);
+        // A status that nobody can read is none.
+        let status = serde_json::from_value(config.status).unwrap_or_default();
+        told.insert(uid.clone(), (metadata.resource_version, status));
         wishes.push(Wish {
             name: metadata.name.unwrap_or_default(),
             namespace: metadata.namespace.unwrap_or_default(),
             uid,
             created: metadata.creation_timestamp.map(|time| time.0.to_string()).unwrap_or_default(),
-            config: serde_json::from_value(config.spec).map_err(|error| format!("spec cannot be read: {error}")),
+            config: read(config.spec),
             credentials: None,
         });
     }
     by_age(&mut wishes);
     for wish in wishes.iter_mut().take(MOST) {
-        let Some(name) = wish.config.as_ref().ok().and_then(|config| config.secret_reference_name.as_ref()) else {
-            continue;
-        };
+        let name = wish.config.as_ref().ok().and_then(|config| config.secret_reference_name.as_ref());
+        let Some(name) = name.filter(|name| is_name(name)) else { continue };
         let secret: Option<Secret> = skr.find(Ask::get(&SECRETS, &wish.namespace, name)).await?;
         wish.credentials = secret.map(|secret| Credentials(secret.data));
     }
     Ok(Some(Asked { wishes, has_kind, told }))
+}
+
+/// Only what is missing or of the wrong type is said: the library would quote what stands there.
+fn read(spec: Value) -> Result<RegistryCacheConfig, String> {
+    serde_json::from_value(spec)
+        .map_err(|_| "spec cannot be read: upstream is missing, or a field has another type than it should".to_owned())
 }
 
 impl Asked {
@@ -127,12 +139,14 @@ impl Asked {
         standing: impl Fn(&Wish) -> Standing<'a>,
     ) -> Result<(), Error> {
         for wish in &self.wishes {
-            let before = self.told.get(&wish.uid).cloned().unwrap_or_default();
+            let (version, before) = self.told.get(&wish.uid).cloned().unwrap_or_default();
             let after = told(&before, standing(wish), now);
             if after == before {
                 continue;
             }
-            let change = json!({"status": {"state": after.state, "conditions": after.conditions}});
+            // With the version: conditions are a list, and others write theirs into it.
+            let change = json!({"metadata": {"resourceVersion": version},
+                "status": {"state": after.state, "conditions": after.conditions}});
             let ask = Ask::merge(&REGISTRY_CACHE_CONFIGS, &wish.namespace, &wish.name, change).part("status");
             match skr.tell(ask).await {
                 // Withdrawn in this moment.

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use slipway_kube::access::{
     Access,
-    cache::{Cache, Projection, Source},
+    cache::{Cache, Change, Projection, Source},
     resource::REGISTRY_CACHE_CONFIGS,
 };
 use tokio::task::JoinHandle;
 
-use crate::shared::Shared;
+use crate::{observe::hash, shared::Shared};
 
 /// At most this many; the others are looked at when their time comes.
 const MOST: usize = 500;
@@ -27,7 +27,28 @@ struct WishView {
     #[serde(default)]
     metadata: ObjectMeta,
     #[serde(default)]
-    spec: Value,
+    spec: Fingerprint,
+}
+
+/// As much of a spec as is needed to see that it is another one; it may be large.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Value", into = "Value")]
+struct Fingerprint(String);
+
+impl From<Value> for Fingerprint {
+    fn from(spec: Value) -> Self {
+        match spec {
+            // Made before, and read back from the cache: a spec is an object.
+            Value::String(made) => Self(made),
+            spec => Self(hash(spec.to_string().as_bytes())),
+        }
+    }
+}
+
+impl From<Fingerprint> for Value {
+    fn from(Fingerprint(made): Fingerprint) -> Self {
+        Self::String(made)
+    }
 }
 
 impl Projection for WishView {
@@ -69,12 +90,26 @@ impl RegistryWatches {
         };
         // Weak: what is listened to must not keep alive who listens.
         let (to, of) = (Arc::downgrade(shared), name.to_owned());
-        let wake = Box::new(move |change: &slipway_kube::access::cache::Change<WishView>| {
-            if let Some(shared) = to.upgrade().filter(|_| change.old != change.new) {
+        let wake = Arc::new(move || {
+            if let Some(shared) = to.upgrade() {
                 super::registry_caches_changed(&shared, &of);
             }
         });
-        let task = tokio::spawn(Cache::<WishView>::default().run(source, wake));
+        let cache = Cache::<WishView>::default();
+        let (listed, changed) = (cache.clone(), wake.clone());
+        let on_change = Box::new(move |change: &Change<WishView>| {
+            if listed.is_synced() && change.old != change.new {
+                changed();
+            }
+        });
+        let task = tokio::spawn(async move {
+            // Once when the list is there: what changed between the last look and the list is told by nobody.
+            let begun = async {
+                cache.until_synced().await;
+                wake();
+            };
+            futures::join!(cache.clone().run(source, on_change), begun);
+        });
         all.insert(name.to_owned(), Watch { hash: hash.to_owned(), task });
     }
 

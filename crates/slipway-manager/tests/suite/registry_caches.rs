@@ -9,6 +9,8 @@ use slipway_model::time::{hours, secs};
 use slipway_sim::kube::{
     cluster::{Cluster, Place},
     delete::Options as Deletion,
+    http::Trouble,
+    status::Status,
 };
 
 use crate::{
@@ -24,8 +26,9 @@ fn documents(text: &str) -> Vec<Value> {
     text.split("\n---\n").map(|part| serde_saphyr::from_str(part).expect("an example")).collect()
 }
 
-fn often() -> Settings {
-    Settings { audit_log_mandatory: false, registry_caches: Some(secs(1)), ..Settings::default() }
+fn often() -> With {
+    let settings = Settings { audit_log_mandatory: false, registry_caches: Some(secs(5)), ..Settings::default() };
+    With { settings, factor: 5.0, ..With::default() }
 }
 
 /// A world whose one cluster has the module, and what its owner does there.
@@ -35,11 +38,8 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    pub(crate) async fn with(settings: Settings) -> Self {
-        Self::in_world(World::with(With { settings, ..With::default() }).await).await
-    }
-
-    async fn in_world(world: World) -> Self {
+    async fn with(with: With) -> Self {
+        let world = World::with(with).await;
         world.apply(runtime("shop")).await;
         world.until_state("shop", "Ready").await;
         let id = world.shoot("shop").expect("there")["status"]["technicalID"].as_str().expect("an id").to_owned();
@@ -221,7 +221,7 @@ async fn a_wrong_wish_is_told_why_and_holds_up_nobody() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cluster_with_the_module_is_listened_to() {
     let settings = Settings { audit_log_mandatory: false, registry_caches: Some(hours(1_000)), ..Settings::default() };
-    let owner = Owner::with(settings).await;
+    let owner = Owner::with(With { settings, ..often() }).await;
     let world = &owner.world;
     world.until_idle().await;
     let before = (world.requests("skr", false), world.requests("skr", true));
@@ -233,6 +233,16 @@ async fn a_cluster_with_the_module_is_listened_to() {
     owner.until_told("first", "Ready").await;
     owner.ask("second", json!({"upstream": "quay.io"})).await;
     owner.until_told("second", "Ready").await;
+    // Two of the same name are two.
+    let twin = json!({"apiVersion": format!("{GROUP}/v1beta1"), "kind": "RegistryCacheConfig",
+        "metadata": {"name": "second", "namespace": "kyma-system"}, "spec": {"upstream": "registry.k8s.io"}});
+    owner.inside.create(twin).await.expect("a wish");
+    world.until("there are three", || owner.caches().len() == 3).await;
+    owner.withdraw("second").await;
+    world.until("there are two", || owner.caches().len() == 2).await;
+    let place = Place { group: GROUP, plural: PLURAL, namespace: "kyma-system", name: "second", subresource: "" };
+    owner.inside.delete(&place, &Deletion::default()).await.expect("a deletion");
+    world.until("there is one", || owner.caches().len() == 1).await;
     // Also with the next kubeconfig, and by the next process.
     let old = world.secret("shop").expect("there")["data"].clone();
     world
@@ -268,16 +278,27 @@ impl Owner {
         told && self.world.is_settled("shop", "Ready") && self.caches() == wanted && self.in_the_garden() == kept
     }
 
-    /// Plays one chapter; the process that dies in it is followed by another.
-    async fn chapter(&self, password: &str, plan: &Plan, blow: Option<Blow>) -> (BTreeMap<Key, usize>, bool) {
+    fn next_process(&self, plan: &Plan) -> Arc<Hook> {
+        let hook = Arc::new(Hook::new(plan.clone()));
+        self.world.kill();
+        self.world.begin_with(Some(hook.clone()));
+        hook
+    }
+
+    /// Plays one chapter; a process that dies, in this one or at the end of the last, is followed by another.
+    async fn chapter(
+        &self,
+        password: &str,
+        (plan, hook): (&Plan, &mut Arc<Hook>),
+        blow: Option<Blow>,
+    ) -> (BTreeMap<Key, usize>, bool) {
         let what = format!("{password:?} with {}", blow.as_ref().map(ToString::to_string).unwrap_or_default());
         plan.set(blow);
         self.play(password).await;
         self.world
             .until(&what, || {
-                if plan.take_killed() {
-                    self.world.kill();
-                    self.world.begin_with(Some(Arc::new(Hook::new(plan.clone()))));
+                if hook.is_dead() {
+                    *hook = self.next_process(plan);
                 }
                 self.has_ended(password)
             })
@@ -294,11 +315,10 @@ async fn whatever_call_the_manager_dies_at_the_caches_end_as_asked_for() {
         owner.credentials(password, password).await;
     }
     let plan = Plan::default();
-    owner.world.kill();
-    owner.world.begin_with(Some(Arc::new(Hook::new(plan.clone()))));
+    let mut hook = owner.next_process(&plan);
     let mut blows = Vec::new();
     for password in STORY {
-        let (calls, _) = owner.chapter(password, &plan, None).await;
+        let (calls, _) = owner.chapter(password, (&plan, &mut hook), None).await;
         // The others are the sweep's, or happen only in a process that was just started.
         let is_ours = |(cluster, verb, plural, part): &Key| match *cluster {
             "kcp" => *plural == "runtimes" && part.is_empty() && verb.is_write(),
@@ -314,7 +334,7 @@ async fn whatever_call_the_manager_dies_at_the_caches_end_as_asked_for() {
         for (chapter, password) in STORY.iter().enumerate() {
             let blow = blows[chapter].get(round).cloned();
             runs += usize::from(blow.is_some());
-            let (_, struck) = owner.chapter(password, &plan, blow).await;
+            let (_, struck) = owner.chapter(password, (&plan, &mut hook), blow).await;
             hit += usize::from(struck);
         }
     }
@@ -325,12 +345,11 @@ async fn whatever_call_the_manager_dies_at_the_caches_end_as_asked_for() {
 /// What the garden refuses is told, and tried again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn credentials_that_cannot_be_copied_hold_up_only_their_cache() {
-    let world = World::with(With { settings: often(), factor: 20.0, ..With::default() }).await;
-    let owner = Owner::in_world(world).await;
+    let owner = Owner::with(With { factor: 20.0, ..often() }).await;
     owner.switch_on().await;
     owner.world.fail(|seen| {
         let meant = seen.cluster == "garden" && seen.method == "POST" && seen.path.ends_with("/secrets");
-        meant.then_some(slipway_sim::kube::http::Trouble::Reset)
+        meant.then_some(Trouble::Reset)
     });
     owner.credentials("first", "x").await;
     owner.ask("private", json!({"upstream": "my.example", "secretReferenceName": "first"})).await;
@@ -341,4 +360,48 @@ async fn credentials_that_cannot_be_copied_hold_up_only_their_cache() {
     owner.world.heal();
     owner.until_told("private", "Ready").await;
     assert_eq!(told()["status"], "True");
+}
+
+/// What Gardener refuses for its caches is mended where it was asked for, though the Runtime is `Failed`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shoot_that_is_refused_for_a_cache_is_mended_in_the_cluster() {
+    let owner = Owner::new().await;
+    let world = &owner.world;
+    world.fail(|seen| {
+        let meant = seen.cluster == "garden" && seen.method == "PATCH" && seen.path.ends_with("/shoots/shop");
+        let refusal = Status::new(422, "Invalid", "admission webhook denied the request: caches[0]".to_owned());
+        meant.then_some(Trouble::Status(refusal))
+    });
+    owner.ask("odd", json!({"upstream": "odd.example"})).await;
+    world.until_state("shop", "Failed").await;
+    assert!(world.message("shop", "Provisioned").contains("caches[0]"), "{}", world.message("shop", "Provisioned"));
+    owner.until_told("odd", "Pending").await;
+    owner.withdraw("odd").await;
+    let listed = || world.runtime("shop").expect("there")["spec"].get("imageRegistryCache").cloned();
+    world.until("it is withdrawn", || listed().is_none()).await;
+    world.heal();
+    world.until_state("shop", "Ready").await;
+}
+
+/// Who switches it off keeps what there is; and nobody is asked any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn switched_off_caches_stay_with_their_credentials_and_go_with_the_runtime() {
+    let owner = Owner::new().await;
+    let world = &owner.world;
+    owner.credentials("first", "x").await;
+    owner.ask("private", json!({"upstream": "my.example", "secretReferenceName": "first"})).await;
+    owner.until_told("private", "Ready").await;
+    world.until_idle().await;
+    let generation = || world.shoot("shop").expect("there")["metadata"]["generation"].clone();
+    let before = generation();
+    world.kill();
+    world.begin_as(Settings { registry_caches: None, ..often().settings });
+    world.until_idle().await;
+    owner.ask("another", json!({"upstream": "docker.io"})).await;
+    world.edit("shop", |it| it["spec"]["security"]["administrators"] = json!(["anna@example.com"])).await;
+    world.until_state("shop", "Ready").await;
+    assert_eq!((generation(), owner.caches()), (before, vec![("my.example".to_owned(), "x".to_owned())]));
+    world.delete("shop").await;
+    world.until_gone("shop").await;
+    assert_eq!(owner.in_the_garden(), Vec::<String>::new());
 }

@@ -203,6 +203,11 @@ impl Hook {
         Self { plan, dead: AtomicBool::new(false) }
     }
 
+    /// Whether its process died.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.dead.load(Ordering::SeqCst)
+    }
+
     async fn die(&self) -> Verdict {
         self.dead.store(true, Ordering::SeqCst);
         pending().await

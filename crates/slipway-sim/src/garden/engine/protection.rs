@@ -199,9 +199,7 @@ async fn protect_references<P: Port>(shared: &Shared<P>, shoot: &Value, protect:
     let named = references(shoot);
     let wanted = if protect { named.as_slice() } else { &[] };
     let mut left = shared.users.refers(text(shoot, "metadata.uid"), wanted);
-    if !protect {
-        left.clone_from(&named);
-    }
+    left.extend(named.iter().filter(|one| !wanted.contains(one)).cloned());
     for (plural, called) in wanted {
         set(port, kind_of(plural), place, called, REFERENCE_PROTECTION, true).await?;
     }
