@@ -45,6 +45,8 @@ pub struct Options {
     pub runtimes: Vec<usize>,
     /// Round trip to the garden and to customers' clusters.
     pub round_trip: Duration,
+    /// How long the garden is away.
+    pub outage: Duration,
 }
 
 /// Everything, in the order it was measured.
@@ -99,7 +101,7 @@ pub async fn run(options: &Options, program: &Path, say: &dyn Fn(&str)) -> Resul
     say(&format!("rendering: {rendering}"));
     let mut sizes = Vec::new();
     for count in &options.runtimes {
-        sizes.push(size(*count, options.round_trip, program, say).await?);
+        sizes.push(size(*count, options, program, say).await?);
     }
     Ok(Report {
         cores: std::thread::available_parallelism().map_or(0, usize::from),
@@ -110,10 +112,10 @@ pub async fn run(options: &Options, program: &Path, say: &dyn Fn(&str)) -> Resul
     })
 }
 
-async fn size(count: usize, round_trip: Duration, program: &Path, say: &dyn Fn(&str)) -> Result<Size, String> {
+async fn size(count: usize, options: &Options, program: &Path, say: &dyn Fn(&str)) -> Result<Size, String> {
     let said = |what: String| say(&format!("{count} Runtimes: {what}"));
     // A watch must be able to follow a burst of everything there is.
-    let land = Arc::new(Land::start(round_trip, 8 * count.max(4096)).await?);
+    let land = Arc::new(Land::start(options.round_trip, 8 * count.max(4096)).await?);
     let mut tasks = JoinSet::new();
     let traces = Traces::follow(&land, &mut tasks);
     Gardener::start(&land, &traces, &mut tasks)?;
@@ -147,7 +149,7 @@ async fn size(count: usize, round_trip: Duration, program: &Path, say: &dyn Fn(&
     let queue = storms::queue(&land, &traces, count).await?;
     said(format!("update to Pending behind {} {}", queue.queued, queue.behind_to_pending.spelled()));
     rest::until_at_rest(&land, &manager).await?;
-    let outage = storms::outage(&land, &traces, count).await?;
+    let outage = storms::outage(&land, &traces, count, options.outage).await?;
     said(format!("{} changes Ready {:.1} s after an outage", outage.changes, outage.back_to_all_ready_s));
     rest::until_at_rest(&land, &manager).await?;
     let burst = storms::burst(&land, &traces).await?;

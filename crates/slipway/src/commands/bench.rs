@@ -124,6 +124,9 @@ pub(super) struct Manager {
     /// Round trip to the garden and to customers' clusters, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 20)]
     round_trip_ms: u64,
+    /// How long the garden is away, in seconds; half an hour is 1800
+    #[arg(long, value_name = "S", default_value_t = 20)]
+    outage: u64,
 }
 
 /// Mutations that the provisioner accepts, and how long each takes, beside the same rows written bare.
@@ -196,14 +199,16 @@ impl Kube {
 
 impl Manager {
     async fn run(self) -> Result<(), Failure> {
-        if self.runtimes.iter().any(|count| !(1..=50_000).contains(count)) || self.round_trip_ms > 1_000 {
+        let is_wrong = self.runtimes.iter().any(|count| !(1..=50_000).contains(count));
+        if is_wrong || self.round_trip_ms > 1_000 || !(10..=7_200).contains(&self.outage) {
             return Err(Failure::usage(anyhow::anyhow!(
-                "--runtimes must be from 1 to 50000 each, --round-trip-ms at most 1000"
+                "--runtimes must be from 1 to 50000 each, --round-trip-ms at most 1000, --outage from 10 to 7200"
             )));
         }
         let program = std::env::current_exe().map_err(Failure::failed)?;
         let round_trip = Duration::from_millis(self.round_trip_ms);
-        let options = manager::Options { runtimes: self.runtimes, round_trip };
+        let outage = Duration::from_secs(self.outage);
+        let options = manager::Options { runtimes: self.runtimes, round_trip, outage };
         let report = manager::run(&options, &program, &|what| eprintln!("{what}")).await.map_err(failed)?;
         println!("{}", serde_json::to_string_pretty(&report).map_err(Failure::failed)?);
         Ok(())

@@ -22,8 +22,6 @@ const QUEUED: usize = 1_000;
 const BEHIND: usize = 100;
 /// Changes that wait for a garden that is away.
 const HELD: usize = 500;
-/// How long it is away. Thirty minutes in the specification.
-const AWAY: Duration = secs(20);
 /// New ones at once.
 const BURST: usize = 200;
 
@@ -123,7 +121,7 @@ pub(super) async fn queue(land: &Land, traces: &Traces, count: usize) -> Result<
 }
 
 /// Takes the garden away, changes many, gives it back.
-pub(super) async fn outage(land: &Land, traces: &Traces, count: usize) -> Result<Outage, String> {
+pub(super) async fn outage(land: &Land, traces: &Traces, count: usize, away: Duration) -> Result<Outage, String> {
     traces.clear();
     let names: Vec<String> = (0..HELD.min(count)).map(finished).collect();
     let before = land.asked.now();
@@ -133,13 +131,13 @@ pub(super) async fn outage(land: &Land, traces: &Traces, count: usize) -> Result
     acknowledged(traces, &names, &asked).await?;
     land.clock.sleep(secs(5).saturating_sub(land.clock.monotonic().saturating_sub(began))).await;
     let known = land.asked.now();
-    land.clock.sleep(AWAY.saturating_sub(land.clock.monotonic().saturating_sub(began))).await;
+    land.clock.sleep(away.saturating_sub(land.clock.monotonic().saturating_sub(began))).await;
     let returning = land.asked.now();
     let back = land.clock.monotonic();
     land.take_garden_away(false);
     traces.until("every changed Runtime is Ready", &names, Trace::ready).await?;
     let afterwards = returning.since(known).garden();
-    let rest = AWAY.saturating_sub(secs(5)).as_secs_f64();
+    let rest = away.saturating_sub(secs(5)).as_secs_f64();
     Ok(Outage {
         away_s: round(back.saturating_sub(began).as_secs_f64()),
         changes: names.len(),
