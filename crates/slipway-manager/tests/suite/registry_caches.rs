@@ -27,8 +27,8 @@ fn documents(text: &str) -> Vec<Value> {
 }
 
 fn often() -> With {
-    let settings = Settings { audit_log_mandatory: false, registry_caches: Some(secs(5)), ..Settings::default() };
-    With { settings, factor: 5.0, ..With::default() }
+    let settings = Settings { audit_log_mandatory: false, registry_caches: Some(secs(10)), ..Settings::default() };
+    With { settings, factor: 10.0, ..With::default() }
 }
 
 /// A world whose one cluster has the module, and what its owner does there.
