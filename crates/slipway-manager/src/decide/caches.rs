@@ -103,6 +103,19 @@ pub fn by_age(wishes: &mut [Wish]) {
     wishes.sort_by_key(key);
 }
 
+/// The same where there are more wishes than were read: nobody knows who asks for the other caches, so they stay.
+pub fn caches_of_part(wishes: &[Wish], present: &[ImageRegistryCache]) -> Caches {
+    let mut all = caches(wishes, present);
+    let is_unread = |cache: &&ImageRegistryCache| {
+        wishes.iter().all(|wish| wish.uid != cache.uid)
+            && all.wanted.iter().all(|other| other.config.upstream != cache.config.upstream)
+    };
+    let unread: Vec<ImageRegistryCache> = present.iter().filter(is_unread).cloned().collect();
+    all.wanted.extend(unread);
+    sort(&mut all.wanted);
+    all
+}
+
 /// What becomes of these wishes, given the caches there are. Wishes come by age.
 pub fn caches(wishes: &[Wish], present: &[ImageRegistryCache]) -> Caches {
     let mut all = Caches::default();
@@ -132,8 +145,12 @@ pub fn caches(wishes: &[Wish], present: &[ImageRegistryCache]) -> Caches {
             all.wanted.push(cache);
         }
     }
-    all.wanted.sort_by(|one, other| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)));
+    sort(&mut all.wanted);
     all
+}
+
+fn sort(caches: &mut [ImageRegistryCache]) {
+    caches.sort_by(|one, other| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)));
 }
 
 /// What the wish becomes: as Gardener takes it, or why it would not.
@@ -386,6 +403,10 @@ mod tests {
             assert_eq!(caches(&[wish("a", config(change))], &present).refused, BTreeMap::new());
         }
         assert_eq!(caches(&[], &present), Caches::default(), "what nobody asks for any more goes");
+        let others = [wish("c", json!({"upstream": "z.io"}))];
+        let upstreams = |all: Caches| all.wanted.into_iter().map(|it| it.config.upstream).collect::<Vec<_>>();
+        assert_eq!(upstreams(caches_of_part(&others, &present)), ["x.io", "z.io"], "unless somebody may still ask");
+        assert_eq!(upstreams(caches(&others, &present)), ["z.io"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ListMeta, ObjectMeta, Time};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use slipway_kube::{
@@ -30,6 +30,8 @@ const KYMA: &str = "default";
 
 #[derive(Deserialize)]
 struct Configs {
+    #[serde(default)]
+    metadata: ListMeta,
     #[serde(default)]
     items: Vec<Config>,
 }
@@ -67,6 +69,8 @@ pub struct Asked {
     pub wishes: Vec<Wish>,
     /// Whether the module has brought its kind.
     pub has_kind: bool,
+    /// Whether these are all.
+    pub is_whole: bool,
     /// By identity: the version it was read at, and what it was told.
     told: BTreeMap<String, (Option<String>, Told)>,
 }
@@ -97,6 +101,8 @@ pub async fn look(skr: &Access) -> Result<Option<Asked>, Error> {
     let all = Ask::list(&REGISTRY_CACHE_CONFIGS, "").with("limit", READ_MOST.to_string());
     let configs: Option<Configs> = skr.find(all).await?;
     let has_kind = configs.is_some();
+    let rest = configs.as_ref().and_then(|configs| configs.metadata.continue_.as_deref()).unwrap_or_default();
+    let is_whole = rest.is_empty();
     let configs = configs.map(|configs| configs.items).unwrap_or_default();
     let (mut wishes, mut told) = (Vec::new(), BTreeMap::new());
     for config in configs.into_iter().filter(|config| config.metadata.deletion_timestamp.is_none()) {
@@ -121,7 +127,7 @@ pub async fn look(skr: &Access) -> Result<Option<Asked>, Error> {
         let secret: Option<Secret> = skr.find(Ask::get(&SECRETS, &wish.namespace, name)).await?;
         wish.credentials = secret.map(|secret| Credentials(secret.data));
     }
-    Ok(Some(Asked { wishes, has_kind, told }))
+    Ok(Some(Asked { wishes, has_kind, is_whole, told }))
 }
 
 /// Only what is missing or of the wrong type is said: the library would quote what stands there.

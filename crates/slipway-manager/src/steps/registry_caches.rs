@@ -119,7 +119,9 @@ async fn align(pass: &mut Pass, is_aligned: bool) -> Result<Duration, Trouble> {
     let wishes = asked.as_ref().map(|asked| asked.wishes.as_slice()).unwrap_or_default();
     let is_asked = !wishes.is_empty();
     let present = pass.seen.runtime.spec.image_registry_cache.clone();
-    let Caches { mut wanted, refused } = caches::caches(wishes, &present);
+    let is_whole = asked.as_ref().is_none_or(|asked| asked.is_whole);
+    let decide = if is_whole { caches::caches } else { caches::caches_of_part };
+    let Caches { mut wanted, refused } = decide(wishes, &present);
     // Whatever is not brought to its end from here on is to be looked at again before anything is removed.
     let memory = &pass.seen.memory;
     let was_settled = is_aligned || present.is_empty() || (memory.caches_wanted.is_some() && !memory.caches_unsettled);
