@@ -14,7 +14,7 @@ use slipway_kube::{annotations, labels, runtime::ImageRegistryCache};
 use crate::{
     decide::caches::Credentials,
     observe::{SecretView, hash},
-    render::RegistrySecret,
+    render::{REGISTRY_CACHE, RegistrySecret},
 };
 
 /// One Secret.
@@ -89,6 +89,20 @@ pub fn chosen(known: &Of, caches: &[ImageRegistryCache]) -> Vec<RegistrySecret> 
         let fit = known.iter().filter(|(_, known)| known.cache_uid == cache.uid && !known.is_dirty);
         let (name, _) = fit.max_by_key(|(name, known)| (!known.is_going, known.created, *name))?;
         Some(RegistrySecret { cache_uid: cache.uid.clone(), secret_name: name.clone() })
+    };
+    caches.iter().filter_map(secret_of).collect()
+}
+
+/// The Secrets that a living Shoot names for these caches, for whoever sees nothing of the garden but the Shoot.
+pub fn named_by(shoot: &Value, caches: &[ImageRegistryCache]) -> Vec<RegistrySecret> {
+    let extensions = shoot["spec"]["extensions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let extension = extensions.iter().find(|it| it["type"] == REGISTRY_CACHE).unwrap_or(&Value::Null);
+    let built = extension["providerConfig"]["caches"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let secret_of = |cache: &ImageRegistryCache| {
+        cache.config.secret_reference_name.as_ref()?;
+        let built = built.iter().find(|it| it["upstream"] == cache.config.upstream.as_str())?;
+        let secret_name = built["secretReferenceName"].as_str()?.to_owned();
+        Some(RegistrySecret { cache_uid: cache.uid.clone(), secret_name })
     };
     caches.iter().filter_map(secret_of).collect()
 }

@@ -39,7 +39,10 @@ use slipway_kube::{
 };
 
 use self::draft::Draft;
-pub use self::{checks::unchangeable, hash::input_hash, structured_auth::structured_auth_config};
+pub use self::{
+    checks::unchangeable, extensions::registry_cache::TYPE as REGISTRY_CACHE, hash::input_hash,
+    structured_auth::structured_auth_config,
+};
 use crate::config::{AclAddresses, AuditData, Converter, ConverterConfig, TimeWindow};
 
 /// Everything a Shoot is made from.

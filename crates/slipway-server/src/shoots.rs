@@ -16,6 +16,8 @@ use slipway_kube::{Runtime, Shoot};
 use slipway_manager::{
     AclAddresses, AuditData, ConverterConfig, RenderInput, TimeWindow,
     config::{AuditTenants, ConfigError, MaintenanceWindows},
+    registry_secrets,
+    render::RegistrySecret,
 };
 pub use slipway_manager::{
     RenderError, input_hash,
@@ -73,6 +75,7 @@ pub struct Loaded {
     audit: Option<AuditData>,
     window: Option<TimeWindow>,
     existing: Option<Value>,
+    registry: Vec<RegistrySecret>,
     acl: AclAddresses,
     warnings: Vec<String>,
 }
@@ -111,7 +114,9 @@ impl Loaded {
                 .cloned(),
             None => None,
         };
-        Ok(Self { runtime, config, audit, window, existing: shoot, acl: AclAddresses::default(), warnings })
+        let acl = AclAddresses::default();
+        let new = Self { runtime, config, audit, window, existing: None, registry: Vec::new(), acl, warnings };
+        Ok(new.with(shoot))
     }
 
     /// An example with the built-in configuration, for measurements.
@@ -121,7 +126,16 @@ impl Loaded {
         let runtime = serde_saphyr::from_str(runtime)
             .map_err(|error| FileError::Wrong("(an example)".into(), error.to_string()))?;
         let acl = AclAddresses::default();
-        Ok(Self { runtime, config, audit: None, window: None, existing, acl, warnings: Vec::new() })
+        let (audit, window, registry, warnings) = (None, None, Vec::new(), Vec::new());
+        Ok(Self { runtime, config, audit, window, existing: None, registry, acl, warnings }.with(existing))
+    }
+
+    /// The same with this Shoot, and the credentials of registry caches that it names.
+    fn with(mut self, existing: Option<Value>) -> Self {
+        let caches = &self.runtime.spec.image_registry_cache;
+        self.registry = existing.as_ref().map(|shoot| registry_secrets::named_by(shoot, caches)).unwrap_or_default();
+        self.existing = existing;
+        self
     }
 
     /// What is odd but no error.
@@ -142,13 +156,13 @@ impl Loaded {
             audit: self.audit.as_ref(),
             window: self.window.as_ref(),
             acl: &self.acl,
-            registry_secrets: &[],
+            registry_secrets: &self.registry,
             existing: self.existing.as_ref(),
         }
     }
 
     /// Asks a garden for the Shoot as it is; there may be none.
-    pub async fn ask_garden(&mut self, kubeconfig: &Path) -> Result<(), LiveError> {
+    pub async fn ask_garden(self, kubeconfig: &Path) -> Result<Self, LiveError> {
         let wrong = |error: String| LiveError::Kubeconfig(kubeconfig.to_owned(), error);
         // One provider in the whole process; a second caller finds it installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -161,8 +175,7 @@ impl Loaded {
         let name = &self.runtime.spec.shoot.name;
         let garden = |error| LiveError::Garden(name.clone(), Box::new(error));
         let shoot = shoots.get_opt(name).await.map_err(garden)?;
-        self.existing = shoot.map(|shoot| serde_json::to_value(shoot).expect("it came as JSON"));
-        Ok(())
+        Ok(self.with(shoot.map(|shoot| serde_json::to_value(shoot).expect("it came as JSON"))))
     }
 }
 

@@ -7,7 +7,7 @@ mod acl;
 mod audit_log;
 mod dns_service;
 mod networking_filter;
-mod registry_cache;
+pub(super) mod registry_cache;
 
 use serde_json::{Value, json};
 

@@ -49,7 +49,7 @@ impl Plan {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let mut loaded = self.files.read(self.shoot)?;
         if let Some(kubeconfig) = &self.kubeconfig_garden {
-            loaded.ask_garden(kubeconfig).await.map_err(Failure::failed)?;
+            loaded = loaded.ask_garden(kubeconfig).await.map_err(Failure::failed)?;
         }
         let planned = plan(&loaded.input());
         match self.output {

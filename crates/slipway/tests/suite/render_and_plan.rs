@@ -78,6 +78,29 @@ fn every_example_is_rendered_in_every_landscape_and_always_the_same() {
     }
 }
 
+/// Who plans sees only the Shoot: the Secrets that it names are those in use, and no change.
+#[test]
+fn credentials_of_registry_caches_are_no_change() {
+    let files = Files::new();
+    let read = |path: &PathBuf| -> Value {
+        serde_saphyr::from_str(&fs::read_to_string(path).expect("a file")).expect("a document")
+    };
+    let mut runtime = read(&examples().join("runtime-aws.yaml"));
+    let config = json!({"upstream": "my.example", "secretReferenceName": "mine"});
+    runtime["spec"]["imageRegistryCache"] = json!([{"name": "a", "namespace": "n", "uid": "u1", "config": config}]);
+    let runtime = files.write("cached.json", &runtime);
+    let mut shoot = read(&files.shoot());
+    let name = "reg-cache-1";
+    let caches = json!([{"upstream": "my.example", "secretReferenceName": name}]);
+    let config = json!({"apiVersion": "registry.extensions.gardener.cloud/v1alpha3", "kind": "RegistryConfig", "caches": caches});
+    let extension = json!({"type": "registry-cache", "disabled": false, "providerConfig": config});
+    shoot["spec"]["extensions"].as_array_mut().expect("a list").push(extension);
+    shoot["spec"]["resources"] =
+        json!([{"name": name, "resourceRef": {"apiVersion": "v1", "kind": "Secret", "name": name}}]);
+    let (code, stdout, stderr) = ended(plan(&runtime, &files.write("living.json", &shoot), &[]));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+}
+
 #[test]
 fn the_exit_code_of_a_plan_says_the_worst() {
     let files = Files::new();

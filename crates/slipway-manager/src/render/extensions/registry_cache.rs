@@ -5,7 +5,8 @@ use slipway_kube::runtime::ImageRegistryCache;
 
 use super::super::Context;
 
-pub(super) const TYPE: &str = "registry-cache";
+/// The type of the extension.
+pub const TYPE: &str = "registry-cache";
 
 pub(super) fn wanted(context: &Context<'_>) -> Option<Value> {
     let caches = &context.input.runtime.spec.image_registry_cache;
