@@ -200,12 +200,12 @@ pub async fn registry_look(pass: &mut Pass) -> Result<Option<Asked>, access::Err
     .await
 }
 
-/// Tells the cluster how its registry caches stand.
+/// Tells the cluster how its registry caches stand; answers whether all wishes have heard it.
 pub async fn registry_tell<'a>(
     pass: &mut Pass,
     asked: &Asked,
     standing: impl Fn(&Wish) -> Standing<'a>,
-) -> Result<(), access::Error> {
+) -> Result<bool, access::Error> {
     let now = pass.shared.clock.wall();
     within(pass, async |skr, _| asked.tell(&skr, now, standing).await).await
 }

@@ -103,19 +103,6 @@ pub fn by_age(wishes: &mut [Wish]) {
     wishes.sort_by_key(key);
 }
 
-/// The same where there are more wishes than were read: nobody knows who asks for the other caches, so they stay.
-pub fn caches_of_part(wishes: &[Wish], present: &[ImageRegistryCache]) -> Caches {
-    let mut all = caches(wishes, present);
-    let is_unread = |cache: &&ImageRegistryCache| {
-        wishes.iter().all(|wish| wish.uid != cache.uid)
-            && all.wanted.iter().all(|other| other.config.upstream != cache.config.upstream)
-    };
-    let unread: Vec<ImageRegistryCache> = present.iter().filter(is_unread).cloned().collect();
-    all.wanted.extend(unread);
-    sort(&mut all.wanted);
-    all
-}
-
 /// What becomes of these wishes, given the caches there are. Wishes come by age.
 pub fn caches(wishes: &[Wish], present: &[ImageRegistryCache]) -> Caches {
     let mut all = Caches::default();
@@ -145,6 +132,19 @@ pub fn caches(wishes: &[Wish], present: &[ImageRegistryCache]) -> Caches {
             all.wanted.push(cache);
         }
     }
+    sort(&mut all.wanted);
+    all
+}
+
+/// The same where only a part of the wishes was read: nobody knows who asks for the other caches, so they stay.
+pub fn caches_of_part(wishes: &[Wish], present: &[ImageRegistryCache]) -> Caches {
+    let mut all = caches(wishes, present);
+    let is_unread = |cache: &&ImageRegistryCache| {
+        wishes.iter().all(|wish| wish.uid != cache.uid)
+            && all.wanted.iter().all(|other| other.config.upstream != cache.config.upstream)
+    };
+    let unread: Vec<ImageRegistryCache> = present.iter().filter(is_unread).cloned().collect();
+    all.wanted.extend(unread);
     sort(&mut all.wanted);
     all
 }

@@ -49,7 +49,7 @@ struct Config {
 
 /// What a wish is told.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Told {
+struct Told {
     /// `Pending`, `Ready` or `Failed`.
     #[serde(default)]
     state: String,
@@ -137,13 +137,14 @@ fn read(spec: Value) -> Result<RegistryCacheConfig, String> {
 }
 
 impl Asked {
-    /// Tells each wish how it stands, where that is news.
+    /// Tells each wish how it stands, where that is news; answers whether all have heard it.
     pub async fn tell<'a>(
         &self,
         skr: &Access,
         now: Timestamp,
         standing: impl Fn(&Wish) -> Standing<'a>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
+        let mut have_all = true;
         for wish in &self.wishes {
             let (version, before) = self.told.get(&wish.uid).cloned().unwrap_or_default();
             let after = told(&before, standing(wish), now);
@@ -157,10 +158,12 @@ impl Asked {
             match skr.tell(ask).await {
                 // Withdrawn in this moment.
                 Err(error) if error.is_not_found() => {}
+                // Changed in this moment: told with the next look.
+                Err(error) if error.is_conflict() => have_all = false,
                 other => other?,
             }
         }
-        Ok(())
+        Ok(have_all)
     }
 }
 

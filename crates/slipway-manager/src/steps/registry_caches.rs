@@ -160,7 +160,9 @@ async fn align(pass: &mut Pass, is_aligned: bool) -> Result<Duration, Trouble> {
             None => Standing::Pending,
         });
         let what = "The cluster cannot be told of its registry caches";
-        told.await.map_err(at(Reason::RegistryCacheError, what, is_asked))?;
+        if !told.await.map_err(at(Reason::RegistryCacheError, what, is_asked))? {
+            pass.remember(|memory| memory.caches_unsettled = true);
+        }
     }
     if let Some(error) = uncopied {
         let what = "Credentials of a registry cache cannot be written to Gardener";
