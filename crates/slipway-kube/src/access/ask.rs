@@ -223,3 +223,19 @@ fn escaped(text: &str, plain: &[u8]) -> String {
     }
     escaped
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::resource::{CLUSTER_ROLE_BINDINGS, SECRETS};
+
+    /// Names may come from whoever writes into a customer's cluster.
+    #[test]
+    fn a_name_cannot_break_out_of_its_place() {
+        let path = |name: &str| Ask::get(&SECRETS, "a/b", name).path();
+        assert_eq!(path("s?watch=true"), "/api/v1/namespaces/a%2Fb/secrets/s%3Fwatch%3Dtrue");
+        assert_eq!(path("../x y"), "/api/v1/namespaces/a%2Fb/secrets/..%2Fx%20y");
+        let binding = Ask::get(&CLUSTER_ROLE_BINDINGS, "", "system:node").path();
+        assert_eq!(binding, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/system:node");
+    }
+}

@@ -353,13 +353,18 @@ async fn credentials_that_cannot_be_copied_hold_up_only_their_cache() {
     });
     owner.credentials("first", "x").await;
     owner.ask("private", json!({"upstream": "my.example", "secretReferenceName": "first"})).await;
+    owner.ask("public", json!({"upstream": "docker.io"})).await;
     let told = || owner.world.condition("shop", "RegistryCacheConfigured");
     let reason = "RegistryCacheGardenClusterConfigurationFailed";
     owner.world.until("it is told", || told()["reason"] == reason && told()["status"] == "False").await;
-    assert_eq!((owner.world.state("shop").as_str(), owner.caches().len()), ("Ready", 0));
+    let public = [("docker.io".to_owned(), "none".to_owned())];
+    owner.world.until("the other one goes on", || owner.caches() == public).await;
+    owner.world.until_state("shop", "Ready").await;
+    assert_eq!(owner.told("private").0, "Pending");
     owner.world.heal();
     owner.until_told("private", "Ready").await;
-    assert_eq!(told()["status"], "True");
+    owner.until_told("public", "Ready").await;
+    owner.world.until("all is well", || told()["status"] == "True").await;
 }
 
 /// What Gardener refuses for its caches is mended where it was asked for, though the Runtime is `Failed`.
