@@ -28,6 +28,7 @@ use crate::{
     outcome::{Outcome, Said},
     pass::Pass,
     registry_secrets::{Known, chosen, secret},
+    render::RegistrySecret,
     runtime::Step,
     skr::{self, registry_caches::Standing},
 };
@@ -154,9 +155,17 @@ async fn align(pass: &mut Pass, is_aligned: bool) -> Result<Duration, Trouble> {
         memory.caches_wanted = Some(wanted.clone());
     });
     if let Some(asked) = &asked {
+        // One that stays as it is stays `Ready` while others change.
+        let before = pass.seen.registry.secrets.clone();
+        let stays = |uid: &str| {
+            let entry = |list: &[ImageRegistryCache]| list.iter().find(|cache| cache.uid == uid).cloned();
+            let named = |list: &[RegistrySecret]| list.iter().find(|secret| secret.cache_uid == uid).cloned();
+            entry(&wanted) == entry(&present) && named(&secrets) == named(&before)
+        };
         let told = skr::registry_tell(pass, asked, |wish| match refused.get(&wish.uid) {
             Some(why) => Standing::Failed(why),
-            None if is_settled => Standing::Ready,
+            None if uncopied.is_some() && wish.credentials.is_some() => Standing::Pending,
+            None if was_settled && stays(&wish.uid) => Standing::Ready,
             None => Standing::Pending,
         });
         let what = "The cluster cannot be told of its registry caches";
