@@ -53,12 +53,16 @@ fn script(answers: Vec<Answer>) -> (kube::Client, Arc<Mutex<Vec<String>>>) {
 }
 
 async fn run(answers: Vec<Answer>) -> (Cache<Tiny>, Vec<String>, Vec<String>) {
+    run_in("garden-dev", answers).await
+}
+
+async fn run_in(namespace: &str, answers: Vec<Answer>) -> (Cache<Tiny>, Vec<String>, Vec<String>) {
     let (client, asked) = script(answers);
     let clock = Simulated::new();
     let source = Source {
         access: access(client, clock.clone()),
         resource: &SHOOTS,
-        namespace: "garden-dev".to_owned(),
+        namespace: namespace.to_owned(),
         selector: String::new(),
         random: Arc::new(Counting::default()),
     };
@@ -103,6 +107,28 @@ async fn a_list_comes_in_pages_of_500_and_the_watch_goes_on_from_there() {
     assert!(asked[0].contains("limit=500") && asked[1].contains("continue=next"), "{asked:?}");
     assert!(asked[2].contains("watch=true") && asked[2].contains("resourceVersion=9"), "{asked:?}");
     assert!(asked[3].contains("resourceVersion=15"), "resumed where it was: {asked:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_of_one_name_in_two_namespaces_are_two() {
+    let placed = |namespace: &str, version: u64| {
+        let mut shoot = shoot("a", version, "eu");
+        shoot["metadata"]["namespace"] = json!(namespace);
+        shoot
+    };
+    let (cache, told, _) = run_in(
+        "",
+        vec![
+            page(&[placed("n1", 1), placed("n2", 2)], 9, None),
+            lines(&[
+                json!({"type": "DELETED", "object": placed("n1", 10)}),
+                json!({"type": "DELETED", "object": placed("n2", 11)}),
+            ]),
+        ],
+    )
+    .await;
+    assert_eq!(told, ["+n1/a eu", "+n2/a eu", "-n1/a", "-n2/a"]);
+    assert!(cache.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
