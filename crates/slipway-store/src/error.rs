@@ -74,9 +74,13 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    pub(crate) fn postgres(error: &sqlx::Error, place: &str, user: &str) -> Self {
+    pub(crate) fn postgres(fault: Fault, place: &str, user: &str) -> Self {
         let place = place.to_owned();
-        match (postgres_code(error).as_deref(), error) {
+        let error = match fault {
+            Fault::Sql(error) => error,
+            other => return Self::Other { place, problem: StoreError::from(other).to_string() },
+        };
+        match (postgres_code(&error).as_deref(), &error) {
             (Some("28P01" | "28000"), _) => Self::Denied { place, user: user.to_owned() },
             (Some("3D000"), _) => Self::NoDatabase(place),
             (Some("53100"), _) => Self::DiskFull(place),
@@ -85,14 +89,17 @@ impl OpenError {
         }
     }
 
-    pub(crate) fn sqlite(error: &sqlx::Error, path: &str) -> Self {
+    pub(crate) fn sqlite(fault: Fault, path: &str) -> Self {
         let path = path.to_owned();
-        match sqlite_code(error) {
+        let error = match fault {
+            Fault::Sql(error) => error,
+            other => return Self::Other { place: path, problem: StoreError::from(other).to_string() },
+        };
+        match sqlite_code(&error) {
             Some(13) => Self::DiskFull(path),
             Some(11 | 26) => Self::NotADatabase(path),
-            Some(8 | 10 | 14) => Self::NotWritable { path, problem: sentence(error) },
-            Some(_) => Self::Other { place: path, problem: sentence(error) },
-            None => Self::NotWritable { path, problem: sentence(error) },
+            Some(8 | 10 | 14) | None => Self::NotWritable { path, problem: sentence(&error) },
+            Some(_) => Self::Other { place: path, problem: sentence(&error) },
         }
     }
 }
@@ -214,7 +221,7 @@ mod tests {
         let full = conn.execute("INSERT INTO t VALUES (zeroblob(100000))").await.expect_err("does not fit");
         let error = store_error(&full);
         assert!(error.is_temporary() && error.to_string().contains("the disk is full"), "{error}");
-        let opening = OpenError::sqlite(&full, "s.db").to_string();
+        let opening = OpenError::sqlite(full.into(), "s.db").to_string();
         assert_eq!(opening, "the disk of the database at s.db is full; make room and start again");
         conn.execute("INSERT INTO t VALUES (1)").await.expect("fits");
         let twice = conn.execute("INSERT INTO t VALUES (1)").await.expect_err("not unique");

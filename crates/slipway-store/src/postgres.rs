@@ -14,35 +14,23 @@
 //! groups that share rows after a take-over), the database breaks the ring and the call is made
 //! again, which every call of the port allows.
 
-mod actions;
 mod claim;
 mod commit;
-mod enqueue;
 mod group;
 mod listen;
 mod open;
-mod read;
-mod replicas;
+mod queue;
+mod wake;
 
 use std::{sync::Arc, time::Duration};
 
-use slipway_model::{
-    Action, Operation, OperationId, Record, ReplicaId, StepRecord, Timestamp, WaitKey,
-    operation::{Fields, NewOperation},
-    ports::{
-        BoxFuture, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Peer,
-        Registration, Storage, StoreError, StoreResult, WakeListener,
-    },
-    state::Class,
-    time::secs,
-};
-use sqlx::{Connection, PgPool};
+use slipway_model::{ports::Clock, time::secs};
+use sqlx::{PgConnection, PgPool};
 
 use crate::{
-    error::{Fault, OpenError, Tried, store_error},
-    hints::{Hints, News},
-    runtimes::keys,
+    error::OpenError,
     secrets::Keyring,
+    sql::{Access, Database, SqlStore, send_by_sqlx},
 };
 use listen::Channel;
 
@@ -65,77 +53,47 @@ impl Default for PgOptions {
 }
 
 /// Storage on PostgreSQL.
-pub struct PgStore {
+pub type PgStore = SqlStore<Postgres>;
+
+/// The connections to a server.
+pub struct Postgres {
     pool: PgPool,
-    keyring: Keyring,
-    clock: Arc<dyn Clock>,
-    hints: Hints,
     channel: Channel,
     /// A server that has vanished without closing the connection answers nothing, not even its own
     /// timeout.
     patience: Duration,
 }
 
-/// How often a call is made again after a race before its caller is told.
-const RACES: u32 = 8;
+impl Database for Postgres {
+    type Driver = sqlx::Postgres;
 
-/// Runs `$work` on a connection lent as `$conn`, in bounded time, and again after a race.
-/// A macro, because a closure cannot promise the compiler that its future may change threads.
-macro_rules! attempt {
-    ($store:expr, $conn:ident => $work:expr) => {{
-        let store: &PgStore = $store;
-        let mut races = 0;
-        loop {
-            let mut lent = match store.pool.acquire().await {
-                Ok(lent) => lent,
-                Err(error) => break Err(store_error(&error)),
-            };
-            let tried = {
-                let $conn: &mut sqlx::PgConnection = &mut lent;
-                tokio::select! {
-                    biased;
-                    tried = $work => tried,
-                    () = store.clock.sleep(store.patience) => Err(Fault::TooSlow),
-                }
-            };
-            let fault = match tried {
-                Ok(answer) => break Ok(answer),
-                Err(fault) => fault,
-            };
-            // A transaction that is dropped is rolled back at the next use of its connection. That
-            // must be now: claims pass over rows that are still locked.
-            let clean = match fault {
-                Fault::TooSlow => false,
-                _ => tokio::select! {
-                    pinged = lent.ping() => pinged.is_ok(),
-                    () = store.clock.sleep(store.patience) => false,
-                },
-            };
-            if !clean {
-                lent.close_on_drop();
-            }
-            if !fault.is_race() || races == RACES {
-                break Err(StoreError::from(fault));
-            }
-            races += 1;
+    fn pool(&self, _: Access) -> &PgPool {
+        &self.pool
+    }
+
+    fn begins_with(access: Access) -> Option<&'static str> {
+        match access {
+            // A statement is a transaction by itself.
+            Access::Read | Access::Statement => None,
+            Access::Transaction => Some("BEGIN"),
         }
-    }};
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        Some(self.patience)
+    }
+
+    fn tell_others(&self) {
+        self.channel.tell();
+    }
 }
 
-/// Runs `$work` as one transaction, lent as `$tx`, in bounded time, and again after a race.
-macro_rules! transact {
-    ($store:expr, $tx:ident => $work:expr) => {
-        attempt!($store, conn => async {
-            let mut $tx = conn.begin().await?;
-            let answer = $work.await?;
-            $tx.commit().await?;
-            Tried::Ok(answer)
-        })
-    };
-}
-
-// Below the macros, which it uses.
-mod runtimes;
+send_by_sqlx!(
+    PgConnection,
+    sqlx::Postgres,
+    lock_instance: Some("SELECT pg_advisory_xact_lock(hashtextextended('instance/' || $1, 0))"),
+    list: |list: Vec<&str>| list.into_iter().map(str::to_owned).collect::<Vec<_>>()
+);
 
 impl PgStore {
     /// Connects, brings the schema up to date and checks the keys; refuses with one sentence, and
@@ -151,158 +109,7 @@ impl PgStore {
 
     /// Closes all connections; later calls answer that the store is closed.
     pub async fn close(&self) {
-        self.channel.stop();
-        self.pool.close().await;
-    }
-
-    /// Something became due: tells this process at once and the others through the server.
-    fn tell(&self) {
-        self.hints.give();
-        self.channel.tell();
-    }
-}
-
-impl Storage for PgStore {
-    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>> {
-        Box::pin(async move { attempt!(self, conn => replicas::register(conn, replica)) })
-    }
-
-    fn heartbeat<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<Heartbeat>> {
-        Box::pin(async move { attempt!(self, conn => replicas::heartbeat(conn, replica, now)) })
-    }
-
-    fn take_over<'a>(&'a self, dead: &'a Peer, now: Timestamp) -> BoxFuture<'a, StoreResult<usize>> {
-        Box::pin(async move {
-            let taken = attempt!(self, conn => replicas::give_up(conn, &dead.id, Some(dead.beat), now))?;
-            if taken.is_some() {
-                self.tell();
-            }
-            Ok(taken.unwrap_or(0))
-        })
-    }
-
-    fn release<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<usize>> {
-        Box::pin(async move {
-            let released = attempt!(self, conn => replicas::give_up(conn, replica, None, now))?;
-            self.tell();
-            Ok(released.unwrap_or(0))
-        })
-    }
-
-    fn held<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Vec<(OperationId, u64)>>> {
-        Box::pin(async move { attempt!(self, conn => replicas::held(conn, replica)) })
-    }
-
-    fn surrender<'a>(
-        &'a self,
-        replica: &'a ReplicaId,
-        leases: &'a [(OperationId, u64)],
-        now: Timestamp,
-    ) -> BoxFuture<'a, StoreResult<usize>> {
-        Box::pin(async move {
-            let given_back = attempt!(self, conn => replicas::surrender(conn, replica, leases, now))?;
-            self.tell();
-            Ok(given_back)
-        })
-    }
-
-    fn enqueue<'a>(&'a self, new: NewOperation, now: Timestamp) -> BoxFuture<'a, StoreResult<Enqueued>> {
-        Box::pin(async move {
-            let enqueued = attempt!(self, conn => enqueue::enqueue(conn, &self.keyring, &new, now))?;
-            if matches!(enqueued, Enqueued::New(_)) {
-                self.tell();
-            }
-            Ok(enqueued)
-        })
-    }
-
-    fn claim<'a>(&'a self, request: &'a ClaimRequest) -> BoxFuture<'a, StoreResult<Claimed>> {
-        Box::pin(async move { attempt!(self, conn => claim::claim(conn, &self.keyring, request)) })
-    }
-
-    fn commit<'a>(&'a self, group: &'a [Commit]) -> BoxFuture<'a, StoreResult<Vec<CommitOutcome>>> {
-        Box::pin(async move {
-            let (outcomes, news) = attempt!(self, conn => commit::commit(conn, &self.keyring, group))?;
-            match news {
-                News::OthersDue => self.tell(),
-                // Ours to look at again, and never told through the server: steps commit too often.
-                News::DueAtOnce => self.hints.give(),
-                News::None => {}
-            }
-            Ok(outcomes)
-        })
-    }
-
-    fn update<'a>(
-        &'a self,
-        id: OperationId,
-        expected_version: u64,
-        fields: Fields,
-        now: Timestamp,
-    ) -> BoxFuture<'a, StoreResult<Option<u64>>> {
-        Box::pin(async move { attempt!(self, conn => actions::update(conn, id, expected_version, &fields, now)) })
-    }
-
-    fn wake<'a>(&'a self, keys: &'a [WaitKey], cause: &'a str, now: Timestamp) -> BoxFuture<'a, StoreResult<usize>> {
-        Box::pin(async move {
-            let woken = attempt!(self, conn => actions::wake(conn, keys, cause, now))?;
-            if woken > 0 {
-                self.tell();
-            }
-            Ok(woken)
-        })
-    }
-
-    fn act<'a>(
-        &'a self,
-        id: OperationId,
-        action: &'a Action,
-        by: &'a str,
-        why: &'a str,
-        now: Timestamp,
-    ) -> BoxFuture<'a, StoreResult<Operation>> {
-        Box::pin(async move {
-            let wish = actions::Wish { action, by, why, now };
-            let operation = attempt!(self, conn => actions::act(conn, &self.keyring, id, &wish))?;
-            self.tell();
-            Ok(operation)
-        })
-    }
-
-    fn operation<'a>(&'a self, id: OperationId) -> BoxFuture<'a, StoreResult<Operation>> {
-        Box::pin(async move { attempt!(self, conn => read::operation(conn, &self.keyring, id)) })
-    }
-
-    fn operations<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, StoreResult<Vec<Operation>>> {
-        Box::pin(async move { attempt!(self, conn => read::operations(conn, &self.keyring, filter)) })
-    }
-
-    fn steps<'a>(&'a self, id: OperationId) -> BoxFuture<'a, StoreResult<Vec<StepRecord>>> {
-        Box::pin(async move { attempt!(self, conn => read::steps(conn, id)) })
-    }
-
-    fn records<'a>(&'a self, id: OperationId, after: u64, limit: usize) -> BoxFuture<'a, StoreResult<Vec<Record>>> {
-        Box::pin(async move { attempt!(self, conn => read::records(conn, id, after, limit)) })
-    }
-
-    fn purge<'a>(&'a self, before: Timestamp, limit: usize) -> BoxFuture<'a, StoreResult<usize>> {
-        Box::pin(async move { attempt!(self, conn => read::purge(conn, before, limit)) })
-    }
-
-    fn reencrypt<'a>(&'a self, limit: usize) -> BoxFuture<'a, StoreResult<usize>> {
-        Box::pin(async move {
-            let operations = attempt!(self, conn => actions::reencrypt(conn, &self.keyring, limit));
-            let room = limit - *operations.as_ref().unwrap_or(&0);
-            let keys = transact!(self, tx => keys::rewrap(&mut *tx, &self.keyring, room));
-            keys::both(operations, keys)
-        })
-    }
-
-    fn due<'a>(&'a self, now: Timestamp) -> BoxFuture<'a, StoreResult<Vec<(Class, usize)>>> {
-        Box::pin(async move { attempt!(self, conn => read::due(conn, now)) })
-    }
-
-    fn listen(&self) -> Box<dyn WakeListener> {
-        Box::new(self.hints.listen())
+        self.database.channel.stop();
+        self.database.pool.close().await;
     }
 }

@@ -1,9 +1,8 @@
 //! The port to runtimes in SQL, written once for both databases.
 //!
-//! Unlike the queue of operations, whose statements are tuned to each database, nothing here is on a
-//! hot path, so one text of each statement serves both: `$1` is a parameter to either. What differs is
-//! how a statement is sent ([`Conn`]) and that PostgreSQL, where several write at once, needs a lock
-//! per instance; SQLite has one writer.
+//! Unlike the queue of operations nothing here is on a hot path, so one text of each statement serves
+//! both databases. All that differs is that PostgreSQL, where several write at once, needs a lock per
+//! instance; SQLite has one writer.
 //!
 //! **Why no two requests are both accepted.** `accept` holds the lock of its instance from before it
 //! looks until it is durable, and so does every commit that ends an operation. Should a program ever
@@ -20,131 +19,154 @@ pub(crate) mod kyma;
 pub(crate) mod limits;
 pub(crate) mod records;
 
-use std::future::Future;
-
-use slipway_model::{InstanceId, Operation, RecordKind, RuntimeId, Timestamp, ports::StoreError};
-use sqlx::types::Uuid;
-
-use crate::{
-    error::Tried,
-    rows::{Cells, signed},
-    secrets::Keyring,
+use slipway_model::{
+    Operation, OperationId, RuntimeId, RuntimeRecord, Timestamp,
+    ports::{
+        Acceptance, Accepted, BoxFuture, OperationCount, Reassigned, Reassignment, RolledBack, Runtimes, StoreError,
+        StoreResult,
+    },
+    runtime_record::{
+        AgentState, Audit, AuditEntry, ConfigRevision, DirectorIntent, KymaConfig, KymaUpgrade, KymaUpgradeState,
+        ProjectName, ShootName, Tenant,
+    },
 };
 
-/// A value for a statement, with its type: the databases ask for it even when there is none.
-pub(crate) enum Arg {
-    Text(Option<String>),
-    Int(Option<i64>),
-    Flag(bool),
-    Id(Option<Uuid>),
-    Bytes(Option<Vec<u8>>),
-}
+use crate::sql::{Database, SqlStore, call};
 
-macro_rules! arg_from {
-    ($($variant:ident($value:ident: $from:ty) $with:expr,)+) => {
-        $(impl From<$from> for Arg {
-            fn from($value: $from) -> Self {
-                Self::$variant($with)
+impl<D: Database> Runtimes for SqlStore<D> {
+    fn accept<'a>(&'a self, request: &'a Acceptance, now: Timestamp) -> BoxFuture<'a, StoreResult<Accepted>> {
+        Box::pin(async move {
+            let accepted = call!(self, Transaction, conn => accept::accept(conn, &self.keyring, request, now))?;
+            if matches!(accepted, Accepted::New(_)) {
+                self.tell();
             }
-        })+
-    };
-}
-arg_from! {
-    Text(value: &str) Some(value.to_owned()),
-    Text(value: String) Some(value),
-    Text(value: Option<String>) value,
-    Int(value: i64) Some(value),
-    Int(value: Option<i64>) value,
-    Int(value: u32) Some(i64::from(value)),
-    Int(value: u64) Some(signed(value)),
-    Int(value: usize) Some(i64::try_from(value).unwrap_or(i64::MAX)),
-    Int(value: Timestamp) Some(value.as_micros()),
-    Flag(value: bool) value,
-    Id(value: Uuid) Some(value),
-    Id(value: Option<Uuid>) value,
-    Id(value: RuntimeId) Some(value.as_uuid()),
-    Id(value: slipway_model::OperationId) Some(value.as_uuid()),
-    Bytes(value: Vec<u8>) Some(value),
-    Bytes(value: Option<Vec<u8>>) value,
-}
+            Ok(accepted)
+        })
+    }
 
-/// The values of a statement, in order.
-macro_rules! args {
-    ($($value:expr),* $(,)?) => { vec![$($crate::runtimes::Arg::from($value)),*] };
-}
-pub(crate) use args;
+    fn runtime<'a>(&'a self, id: RuntimeId) -> BoxFuture<'a, StoreResult<Option<RuntimeRecord>>> {
+        Box::pin(async move { call!(self, Read, conn => records::runtime(conn, id)) })
+    }
 
-/// A connection inside a transaction.
-pub(crate) trait Conn: Send {
-    /// A row of its database.
-    type Row: Cells + Send + Sync;
+    fn runtime_by_name<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        shoot_name: &'a ShootName,
+    ) -> BoxFuture<'a, StoreResult<Option<RuntimeRecord>>> {
+        Box::pin(async move { call!(self, Read, conn => records::runtime_by_name(conn, project, shoot_name)) })
+    }
 
-    /// Sends a statement and reads what it answers.
-    fn rows(&mut self, sql: &'static str, args: Vec<Arg>) -> impl Future<Output = Tried<Vec<Self::Row>>> + Send;
+    fn live_runtimes<'a>(
+        &'a self,
+        after: Option<RuntimeId>,
+        limit: usize,
+    ) -> BoxFuture<'a, StoreResult<Vec<RuntimeRecord>>> {
+        Box::pin(async move { call!(self, Read, conn => records::live_runtimes(conn, after, limit)) })
+    }
 
-    /// Sends a statement; answers how many rows it changed.
-    fn run(&mut self, sql: &'static str, args: Vec<Arg>) -> impl Future<Output = Tried<u64>> + Send;
+    fn config<'a>(
+        &'a self,
+        id: RuntimeId,
+        revision: Option<u32>,
+    ) -> BoxFuture<'a, StoreResult<Option<ConfigRevision>>> {
+        Box::pin(async move { call!(self, Read, conn => records::config(conn, &self.keyring, id, revision)) })
+    }
 
-    /// Keeps others from inserting or ending operations of the instance until the transaction ends.
-    fn lock_instance(&mut self, instance: &InstanceId) -> impl Future<Output = Tried<()>> + Send;
+    fn kyma<'a>(&'a self, id: RuntimeId) -> BoxFuture<'a, StoreResult<Option<KymaConfig>>> {
+        Box::pin(async move { call!(self, Read, conn => kyma::active(conn, &self.keyring, id)) })
+    }
 
-    /// Inserts an operation that has a turn.
-    fn insert_operation(
-        &mut self,
-        keyring: &Keyring,
-        operation: &Operation,
-        turn: i64,
-    ) -> impl Future<Output = Tried<()>> + Send;
+    fn kyma_upgrade<'a>(&'a self, operation: OperationId) -> BoxFuture<'a, StoreResult<Option<KymaUpgrade>>> {
+        Box::pin(async move { call!(self, Read, conn => kyma::upgrade(conn, operation)) })
+    }
 
-    /// Adds one entry to the flight recorder.
-    fn record(
-        &mut self,
-        operation: &Operation,
-        at: Timestamp,
-        kind: &RecordKind,
-    ) -> impl Future<Output = Tried<()>> + Send;
+    fn kyma_upgrade_ended<'a>(
+        &'a self,
+        operation: OperationId,
+        state: KymaUpgradeState,
+    ) -> BoxFuture<'a, StoreResult<()>> {
+        Box::pin(async move { call!(self, Transaction, conn => kyma::upgrade_ended(conn, operation, state)) })
+    }
 
-    /// The first row, if there is one.
-    fn row(&mut self, sql: &'static str, args: Vec<Arg>) -> impl Future<Output = Tried<Option<Self::Row>>> + Send {
-        async move { Ok(self.rows(sql, args).await?.into_iter().next()) }
+    fn roll_back_kyma<'a>(
+        &'a self,
+        id: RuntimeId,
+        audit: &'a Audit,
+        now: Timestamp,
+    ) -> BoxFuture<'a, StoreResult<RolledBack>> {
+        Box::pin(async move { call!(self, Transaction, conn => kyma::roll_back(conn, &self.keyring, id, audit, now)) })
+    }
+
+    fn reassign<'a>(
+        &'a self,
+        id: RuntimeId,
+        tenant: &'a Reassignment,
+        audit: &'a Audit,
+        now: Timestamp,
+    ) -> BoxFuture<'a, StoreResult<Reassigned>> {
+        Box::pin(async move { call!(self, Transaction, conn => accept::reassign(conn, id, tenant, audit, now)) })
+    }
+
+    fn runtime_operations<'a>(
+        &'a self,
+        id: RuntimeId,
+        before: Option<OperationId>,
+        limit: usize,
+    ) -> BoxFuture<'a, StoreResult<Vec<Operation>>> {
+        Box::pin(async move { call!(self, Read, conn => records::operations(conn, &self.keyring, id, before, limit)) })
+    }
+
+    fn set_agent<'a>(&'a self, id: RuntimeId, agent: &'a AgentState) -> BoxFuture<'a, StoreResult<()>> {
+        Box::pin(async move { call!(self, Transaction, conn => records::set_agent(conn, id, agent)) })
+    }
+
+    fn tombstone<'a>(&'a self, id: RuntimeId, now: Timestamp) -> BoxFuture<'a, StoreResult<()>> {
+        Box::pin(async move { call!(self, Transaction, conn => records::tombstone(conn, id, now)) })
+    }
+
+    fn forget_tombstones<'a>(&'a self, before: Timestamp, limit: usize) -> BoxFuture<'a, StoreResult<usize>> {
+        Box::pin(async move { call!(self, Transaction, conn => records::forget_tombstones(conn, before, limit)) })
+    }
+
+    fn plan_intent<'a>(
+        &'a self,
+        key: &'a str,
+        tenant: &'a Tenant,
+        name: &'a str,
+        now: Timestamp,
+    ) -> BoxFuture<'a, StoreResult<DirectorIntent>> {
+        Box::pin(async move { call!(self, Transaction, conn => intents::plan(conn, key, tenant, name, now)) })
+    }
+
+    fn registered<'a>(&'a self, key: &'a str, director_id: &'a str) -> BoxFuture<'a, StoreResult<DirectorIntent>> {
+        Box::pin(async move { call!(self, Transaction, conn => intents::registered(conn, key, director_id)) })
+    }
+
+    fn abandon_intent<'a>(&'a self, key: &'a str) -> BoxFuture<'a, StoreResult<Option<DirectorIntent>>> {
+        Box::pin(async move { call!(self, Transaction, conn => intents::abandon(conn, key)) })
+    }
+
+    fn unregistered<'a>(&'a self, key: &'a str) -> BoxFuture<'a, StoreResult<()>> {
+        Box::pin(async move { call!(self, Transaction, conn => intents::unregistered(conn, key)) })
+    }
+
+    fn open_intents<'a>(&'a self, before: Timestamp, limit: usize) -> BoxFuture<'a, StoreResult<Vec<DirectorIntent>>> {
+        Box::pin(async move { call!(self, Read, conn => intents::open(conn, before, limit)) })
+    }
+
+    fn audit_entries<'a>(
+        &'a self,
+        id: RuntimeId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> BoxFuture<'a, StoreResult<Vec<AuditEntry>>> {
+        Box::pin(async move { call!(self, Read, conn => audit::entries(conn, id, before, limit)) })
+    }
+
+    fn operation_counts<'a>(&'a self) -> BoxFuture<'a, StoreResult<Vec<OperationCount>>> {
+        Box::pin(async move { call!(self, Read, conn => records::counts(conn)) })
     }
 }
-
-/// Sends statements through sqlx; the same words for both databases.
-macro_rules! send_by_sqlx {
-    ($row:ty) => {
-        type Row = $row;
-
-        async fn rows(&mut self, sql: &'static str, args: Vec<Arg>) -> Tried<Vec<Self::Row>> {
-            let mut query = sqlx::query(sql);
-            for arg in args {
-                query = match arg {
-                    Arg::Text(value) => query.bind(value),
-                    Arg::Int(value) => query.bind(value),
-                    Arg::Flag(value) => query.bind(value),
-                    Arg::Id(value) => query.bind(value),
-                    Arg::Bytes(value) => query.bind(value),
-                };
-            }
-            Ok(query.fetch_all(&mut *self).await?)
-        }
-
-        async fn run(&mut self, sql: &'static str, args: Vec<Arg>) -> Tried<u64> {
-            let mut query = sqlx::query(sql);
-            for arg in args {
-                query = match arg {
-                    Arg::Text(value) => query.bind(value),
-                    Arg::Int(value) => query.bind(value),
-                    Arg::Flag(value) => query.bind(value),
-                    Arg::Id(value) => query.bind(value),
-                    Arg::Bytes(value) => query.bind(value),
-                };
-            }
-            Ok(query.execute(&mut *self).await?.rows_affected())
-        }
-    };
-}
-pub(crate) use send_by_sqlx;
 
 pub(crate) fn no_runtime(id: RuntimeId) -> StoreError {
     StoreError::NotFound { what: "runtime", id: id.to_string() }

@@ -100,8 +100,8 @@ impl Keyring {
         self.keys.contains_key(id)
     }
 
-    pub(crate) fn ids(&self) -> Vec<String> {
-        self.keys.keys().cloned().collect()
+    pub(crate) fn ids(&self) -> Vec<&str> {
+        self.keys.keys().map(String::as_str).collect()
     }
 
     pub(crate) fn draw(&self) -> u64 {

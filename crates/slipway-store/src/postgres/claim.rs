@@ -15,19 +15,18 @@ use std::collections::HashMap;
 
 use slipway_model::{
     Operation, OperationId, ReplicaId, StepRecord, Timestamp,
-    ports::{Claim, ClaimRequest, Claimed, Lease, Want},
+    ports::{Claim, ClaimRequest, Claimed, Lease, StoreResult, Want},
 };
-use sqlx::{Connection, PgConnection, types::Uuid};
+use sqlx::{PgConnection, types::Uuid};
 
-use super::read;
 use crate::{
     claims::{UNREADABLE_PAUSE, wants_to_start},
     error::Tried,
-    rows::{self, Cells, operation_columns},
+    rows::{self, Cells, operation_columns, step_columns},
     secrets::Keyring,
 };
 
-/// The row stays until we commit; see `replicas`.
+/// The row stays until we commit, while heartbeats go on; see `replicas` of the shared `operations`.
 const ALIVE: &str = "SELECT 1 FROM replicas WHERE id = $1 FOR KEY SHARE";
 
 const CANDIDATES: &str = concat!(
@@ -74,6 +73,12 @@ const NEXT_DUE: &str = "
             ORDER BY o.due_at LIMIT 1) AS next
     FROM unnest($4::text[]) AS want (class)";
 
+const STEPS_OF: &str = concat!(
+    "SELECT ",
+    step_columns!(),
+    " FROM operation_steps WHERE operation_id = ANY($1) ORDER BY operation_id, seq, stage, step"
+);
+
 /// A locked row and what its claim gives and then forgets.
 struct Candidate {
     operation: Operation,
@@ -82,10 +87,8 @@ struct Candidate {
 }
 
 pub(super) async fn claim(conn: &mut PgConnection, keyring: &Keyring, request: &ClaimRequest) -> Tried<Claimed> {
-    let mut tx = conn.begin().await?;
     let me = request.replica.as_str();
-    if sqlx::query(ALIVE).bind(me).fetch_optional(&mut *tx).await?.is_none() {
-        tx.rollback().await?;
+    if sqlx::query(ALIVE).bind(me).fetch_optional(&mut *conn).await?.is_none() {
         return Ok(Claimed::default());
     }
     let known: Vec<String> = request.known.iter().map(ToString::to_string).collect();
@@ -93,7 +96,7 @@ pub(super) async fn claim(conn: &mut PgConnection, keyring: &Keyring, request: &
     let mut claimed = Claimed::default();
     // Again, as long as some were set aside and left room for others.
     while wants.iter().any(|want| want.limit > 0) {
-        let round = round(&mut tx, keyring, request, &known, &wants).await?;
+        let round = round(conn, keyring, request, &known, &wants).await?;
         for claim in &round.claims {
             let class = claim.operation.kind.class();
             if let Some(want) = wants.iter_mut().find(|want| want.class == class && want.limit > 0) {
@@ -107,8 +110,7 @@ pub(super) async fn claim(conn: &mut PgConnection, keyring: &Keyring, request: &
     }
     // Later rounds are of later times, so only the classes have to be brought together again.
     claimed.claims.sort_by_key(|claim| wants.iter().position(|want| want.class == claim.operation.kind.class()));
-    claimed.next_due = next_due(&mut tx, request, &known, &wants).await?;
-    tx.commit().await?;
+    claimed.next_due = next_due(conn, request, &known, &wants).await?;
     Ok(claimed)
 }
 
@@ -143,7 +145,7 @@ async fn round(
     let ids: Vec<Uuid> = candidates.iter().map(|candidate| candidate.operation.id.as_uuid()).collect();
     let mut ledgers: HashMap<OperationId, Vec<StepRecord>> = HashMap::new();
     if !ids.is_empty() {
-        for (id, step) in read::steps_of(conn, &ids).await? {
+        for (id, step) in steps_of(conn, &ids).await? {
             match step {
                 Ok(step) => ledgers.entry(id).or_default().push(step),
                 Err(error) => {
@@ -166,6 +168,12 @@ async fn round(
         taken(candidate, request, starts, &mut ledgers)
     });
     Ok(Round { claims: claims.collect(), set_aside: blocked.len() + damaged.len() })
+}
+
+/// The ledgers of several operations, each row with its operation and judged by itself.
+async fn steps_of(conn: &mut PgConnection, ids: &[Uuid]) -> Tried<Vec<(OperationId, StoreResult<StepRecord>)>> {
+    let found = sqlx::query(STEPS_OF).bind(ids).fetch_all(conn).await?;
+    found.iter().map(|row| Ok((OperationId::from(row.uuid("operation_id")?), rows::step(row)))).collect()
 }
 
 /// Which of the pending candidates start, and which are blocked.

@@ -25,22 +25,23 @@
 use std::collections::HashMap;
 
 use slipway_model::{
-    OperationId, WaitKey,
-    ports::{Commit, CommitOutcome, Next},
+    Operation, WaitKey,
+    ports::{Commit, CommitOutcome, Next, StoreResult},
 };
 use sqlx::{Connection, PgConnection, types::Uuid};
 
 use super::{
-    actions::wake_locked,
     group::{Group, Written},
-    read,
+    wake::wake_locked,
 };
 use crate::{
     claims::{Waiting, waiting_columns},
     error::{Fault, Tried},
     hints::News,
-    rows::{Standing, Verdict, judge, no_operation, refuse_doubles},
+    operations::{MAKE_DUE, end_of},
+    rows::{self, Standing, Verdict, judge, no_operation, operation_columns, refuse_doubles},
     secrets::Keyring,
+    sql::{Conn, args},
 };
 
 /// All locks of a group in the order of their numbers: instances and keys of those who end
@@ -62,7 +63,7 @@ const PENDING: &str = concat!(
     waiting_columns!(),
     " FROM operations WHERE instance_id = ANY($1) AND state = 'pending' ORDER BY id FOR UPDATE"
 );
-const MAKE_DUE: &str = "UPDATE operations SET due_at = $2, woken_by = $3 WHERE id = $1";
+const BY_IDS: &str = concat!("SELECT ", operation_columns!(), " FROM operations WHERE id = ANY($1)");
 
 /// The answers, and what they mean for others.
 pub(super) async fn commit(
@@ -111,31 +112,25 @@ fn news(commits: &[Commit], written: &HashMap<Uuid, Written>) -> News {
     taken.map(|(commit, row)| News::of(commit, row.due_at)).max().unwrap_or(News::None)
 }
 
-fn end_of(id: OperationId) -> String {
-    format!("end of operation {id}")
-}
-
 /// Makes those due who waited for these ends. Answers how many.
-async fn tell_of_ends(conn: &mut PgConnection, ended: &[(&Commit, &str)]) -> Tried<usize> {
+async fn tell_of_ends(conn: &mut PgConnection, ended: &[(&Commit, &str)]) -> Tried<u64> {
     let Some(latest) = ended.iter().map(|(commit, _)| commit.at).max() else { return Ok(0) };
     let next = wake_next_pending(conn, ended).await?;
-    let keys: Vec<String> = ended.iter().map(|(commit, _)| WaitKey::operation(commit.operation).into()).collect();
-    let causes: Vec<String> = ended.iter().map(|(commit, _)| end_of(commit.operation)).collect();
-    Ok(next + wake_locked(conn, &keys, &causes, latest).await?)
+    let keys = ended.iter().map(|(commit, _)| WaitKey::operation(commit.operation).into()).collect();
+    let causes = ended.iter().map(|(commit, _)| end_of(commit.operation)).collect();
+    Ok(next + wake_locked(conn, keys, causes, latest).await?)
 }
 
 /// Makes the first pending operation of each instance due, now that another has ended. Answers how
 /// many.
-async fn wake_next_pending(conn: &mut PgConnection, ended: &[(&Commit, &str)]) -> Tried<usize> {
+async fn wake_next_pending(conn: &mut PgConnection, ended: &[(&Commit, &str)]) -> Tried<u64> {
     let instances: Vec<&str> = ended.iter().map(|(_, instance)| *instance).collect();
     let found = sqlx::query(PENDING).bind(&instances).fetch_all(&mut *conn).await?;
     let waiting: Vec<Waiting> = found.iter().filter_map(|row| Waiting::read(row).ok()).collect();
     let mut due = 0;
     for (commit, instance) in ended {
         if let Some(next) = Waiting::next(waiting.iter().filter(|op| op.instance == *instance)) {
-            let query = sqlx::query(MAKE_DUE).bind(next.as_uuid()).bind(commit.at.as_micros());
-            query.bind(end_of(commit.operation)).execute(&mut *conn).await?;
-            due += 1;
+            due += conn.run(MAKE_DUE, args![next, commit.at, end_of(commit.operation)]).await?;
         }
     }
     Ok(due)
@@ -150,9 +145,12 @@ async fn answer(
 ) -> Tried<Vec<CommitOutcome>> {
     let missing: Vec<Uuid> =
         commits.iter().map(|commit| commit.operation.as_uuid()).filter(|id| !written.contains_key(id)).collect();
-    let present = match missing.is_empty() {
+    let present: Vec<Operation> = match missing.is_empty() {
         true => Vec::new(),
-        false => read::operations_by_id(conn, keyring, &missing).await?,
+        false => {
+            let found = sqlx::query(BY_IDS).bind(&missing).fetch_all(conn).await?;
+            found.iter().map(|row| rows::operation(row, keyring)).collect::<StoreResult<_>>()?
+        }
     };
     let mut outcomes = Vec::with_capacity(commits.len());
     for commit in commits {

@@ -4,29 +4,29 @@ use std::{str::FromStr, sync::Arc};
 
 use slipway_model::{ports::Clock, time::secs};
 use sqlx::{
-    Connection, Executor, PgConnection, Row,
+    Connection, PgConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use super::{PgOptions, PgStore, listen::Channel};
+use super::{PgOptions, PgStore, Postgres, listen::Channel};
 use crate::{
-    error::OpenError,
+    error::{Fault, OpenError},
     hints::Hints,
-    schema::{self, POSTGRES},
+    schema::POSTGRES,
     secrets::Keyring,
+    sql::{Conn, Needs, args, prepare},
 };
 
 /// "slipway" in ASCII: the lock under which the schema is looked at and changed.
 const SCHEMA_LOCK: &str = "SELECT pg_advisory_xact_lock(32493305337766265)";
-const HAS_SCHEMA: &str = "SELECT to_regclass('schema_migrations') IS NOT NULL";
-const VERSION: &str = "SELECT coalesce(max(version), 0) FROM schema_migrations";
-const MIGRATED: &str = "INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)";
-const FOREIGN_KEY_ID: &str = "
-    (SELECT secrets_key FROM operations WHERE secrets_key IS NOT NULL AND secrets_key <> ALL($1) LIMIT 1)
-    UNION ALL
-    (SELECT data_key_id FROM runtimes WHERE data_key_id IS NOT NULL AND data_key_id <> ALL($1) LIMIT 1) LIMIT 1";
-const KEY_CHECKS: &str = "SELECT key_id, sealed FROM key_checks ORDER BY key_id";
-const ADD_KEY_CHECK: &str = "INSERT INTO key_checks (key_id, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+const NEEDS: Needs = Needs {
+    migrations: POSTGRES,
+    has_schema: "SELECT 1 WHERE to_regclass('schema_migrations') IS NOT NULL",
+    foreign_key_id: "
+        (SELECT secrets_key AS id FROM operations WHERE secrets_key IS NOT NULL AND secrets_key <> ALL($1) LIMIT 1)
+        UNION ALL
+        (SELECT data_key_id FROM runtimes WHERE data_key_id IS NOT NULL AND data_key_id <> ALL($1) LIMIT 1) LIMIT 1",
+};
 
 pub(super) async fn open(
     url: &str,
@@ -36,13 +36,16 @@ pub(super) async fn open(
 ) -> Result<PgStore, OpenError> {
     let connect = connect_options(url, &options)?;
     let place = place(&connect);
-    let explain = |error: &sqlx::Error| OpenError::postgres(error, &place, connect.get_username());
+    let explain = |fault: Fault| OpenError::postgres(fault, &place, connect.get_username());
 
     // By hand, because a pool hides what its connections met.
     let connecting = async {
-        let mut conn = PgConnection::connect_with(&connect).await.map_err(|error| explain(&error))?;
-        prepare(&mut conn, &keyring, clock.as_ref(), &explain).await?;
-        conn.close().await.map_err(|error| explain(&error))
+        let mut conn = PgConnection::connect_with(&connect).await.map_err(|error| explain(error.into()))?;
+        let mut tx = conn.begin().await.map_err(|error| explain(error.into()))?;
+        tx.run(SCHEMA_LOCK, args![]).await.map_err(explain)?;
+        prepare(&mut *tx, &NEEDS, &keyring, clock.as_ref(), &explain).await?;
+        tx.commit().await.map_err(|error| explain(error.into()))?;
+        conn.close().await.map_err(|error| explain(error.into()))
     };
     tokio::select! {
         done = connecting => done?,
@@ -68,7 +71,7 @@ pub(super) async fn open(
     let hints = Hints::new();
     let channel = Channel::open(&pool, connect, hints.clone(), Arc::clone(&clock), keyring.draw());
     let patience = options.statement_timeout + secs(10);
-    Ok(PgStore { pool, keyring, clock, hints, channel, patience })
+    Ok(PgStore { database: Postgres { pool, channel, patience }, keyring, clock, hints })
 }
 
 fn connect_options(url: &str, options: &PgOptions) -> Result<PgConnectOptions, OpenError> {
@@ -103,44 +106,4 @@ fn connect_options(url: &str, options: &PgOptions) -> Result<PgConnectOptions, O
 fn place(options: &PgConnectOptions) -> String {
     let name = options.get_database().unwrap_or_else(|| options.get_username());
     format!("{}:{}/{name}", options.get_host(), options.get_port())
-}
-
-/// One transaction: whatever is refused leaves the database as it was.
-async fn prepare(
-    conn: &mut PgConnection,
-    keyring: &Keyring,
-    clock: &dyn Clock,
-    explain: &(impl Fn(&sqlx::Error) -> OpenError + Sync),
-) -> Result<(), OpenError> {
-    let explain = |error: sqlx::Error| explain(&error);
-    let mut tx = conn.begin().await.map_err(explain)?;
-    sqlx::query(SCHEMA_LOCK).execute(&mut *tx).await.map_err(explain)?;
-    let found: i64 = if sqlx::query_scalar(HAS_SCHEMA).fetch_one(&mut *tx).await.map_err(explain)? {
-        sqlx::query_scalar(VERSION).fetch_one(&mut *tx).await.map_err(explain)?
-    } else {
-        tx.execute(schema::CREATE_TABLE).await.map_err(explain)?;
-        0
-    };
-    for migration in schema::missing(POSTGRES, found)? {
-        sqlx::raw_sql(migration.sql).execute(&mut *tx).await.map_err(explain)?;
-        let done = sqlx::query(MIGRATED).bind(migration.version).bind(migration.name);
-        done.bind(clock.wall().as_micros()).execute(&mut *tx).await.map_err(explain)?;
-    }
-
-    let foreign: Option<String> =
-        sqlx::query_scalar(FOREIGN_KEY_ID).bind(keyring.ids()).fetch_optional(&mut *tx).await.map_err(explain)?;
-    if let Some(id) = foreign {
-        return Err(OpenError::UnknownKey(id));
-    }
-    let checks = sqlx::query(KEY_CHECKS).fetch_all(&mut *tx).await.map_err(explain)?;
-    for check in &checks {
-        let id: String = check.try_get(0).map_err(explain)?;
-        let sealed: Vec<u8> = check.try_get(1).map_err(explain)?;
-        if keyring.knows(&id) && !keyring.passes(&id, &sealed) {
-            return Err(OpenError::WrongKey(id));
-        }
-    }
-    let add = sqlx::query(ADD_KEY_CHECK).bind(keyring.active()).bind(keyring.check_text());
-    add.execute(&mut *tx).await.map_err(explain)?;
-    tx.commit().await.map_err(explain)
 }

@@ -11,17 +11,18 @@ use slipway_model::{
 };
 
 use super::{
-    Conn, args, audit,
+    audit,
     columns::{CONFIG_SECRETS, KYMA_SECRETS, wrapped_key},
     intents, kyma, limits, no_runtime, records,
 };
 use crate::{
     error::{Fault, Tried},
+    operations,
     rows::{self, Cells, operation_columns, unreadable},
     secrets::{DataKey, Keyring},
+    sql::{Conn, args},
 };
 
-const BY_ID: &str = concat!("SELECT ", operation_columns!(), " FROM operations WHERE id = $1");
 const UNFINISHED: &str = concat!(
     "SELECT ",
     operation_columns!(),
@@ -58,7 +59,7 @@ pub(crate) async fn accept<C: Conn>(
     let id = limits::check(request)?;
     let instance = &request.operation.instance_id;
     conn.lock_instance(instance).await?;
-    if let Some(row) = conn.row(BY_ID, args![request.operation.id]).await? {
+    if let Some(row) = conn.row(operations::BY_ID, args![request.operation.id]).await? {
         let first = rows::operation(&row, keyring)?;
         return if first.instance_id == *instance { Ok(Accepted::New(first)) } else { Err(is_foreign(&first).into()) };
     }
@@ -109,8 +110,8 @@ pub(crate) async fn accept<C: Conn>(
         }
     }
     let turn = conn.row(NEXT_TURN, args![instance.as_str()]).await?.map_or(Ok(1), |row| row.int("turn"))?;
-    conn.insert_operation(keyring, &operation, turn).await?;
-    conn.record(&operation, now, &RecordKind::Accepted { by: request.operation.by.clone() }).await?;
+    operations::insert(conn, keyring, &operation, Some(turn)).await?;
+    operations::record(conn, operation.id, now, &RecordKind::Accepted { by: request.operation.by.clone() }).await?;
     audit::add(conn, &request.audit, id, &tenant, Some(operation.id), now).await?;
     Ok(Accepted::New(operation))
 }

@@ -6,8 +6,12 @@ use slipway_model::{
     runtime_record::{Audit, AuditEntry, Tenant},
 };
 
-use super::{Conn, args, columns};
-use crate::{error::Tried, rows::json};
+use super::columns;
+use crate::{
+    error::Tried,
+    rows::json,
+    sql::{Conn, args},
+};
 
 /// What the log calls a change of tenant.
 pub(crate) const REASSIGNED: &str = "tenantReassigned";

@@ -15,8 +15,11 @@ use slipway_model::{
     runtime_record::{DirectorIntent, IntentState, Tenant},
 };
 
-use super::{Conn, args, columns, limits};
-use crate::error::Tried;
+use super::{columns, limits};
+use crate::{
+    error::Tried,
+    sql::{Conn, args},
+};
 
 const PLAN: &str = "
     INSERT INTO director_intents (key, tenant, name, state, created_at) VALUES ($1, $2, $3, 'PLANNED', $4)

@@ -2,11 +2,12 @@
 
 use slipway_model::ports::StoreResult;
 
-use super::{Conn, args, columns};
+use super::{columns};
 use crate::{
     error::Tried,
     rows::unreadable,
     secrets::{DataKey, Keyring},
+    sql::{Conn, args},
 };
 
 const OLD: &str = "

@@ -7,11 +7,12 @@ use slipway_model::{
 };
 use sqlx::types::Uuid;
 
-use super::{Conn, args, audit, columns, limits, no_runtime, records};
+use super::{audit, columns, limits, no_runtime, records};
 use crate::{
     error::Tried,
     rows::{Cells, unreadable},
     secrets::Keyring,
+    sql::{Conn, args},
 };
 
 const ACTIVE: &str = "

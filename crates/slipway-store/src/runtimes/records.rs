@@ -10,7 +10,6 @@ use slipway_model::{
 use sqlx::types::Uuid;
 
 use super::{
-    Conn, args,
     columns::{self, runtime_columns},
     limits, no_runtime,
 };
@@ -18,6 +17,7 @@ use crate::{
     error::Tried,
     rows::{self, Cells, counted, json, no_operation, operation_columns, unreadable},
     secrets::Keyring,
+    sql::{Conn, args},
 };
 
 const BY_ID: &str = concat!("SELECT ", runtime_columns!(), " FROM runtimes WHERE id = $1");

@@ -2,53 +2,53 @@
 
 use slipway_model::{
     Operation, Timestamp,
-    ports::{Claim, ClaimRequest, Claimed, Lease, Want},
+    ports::{Claim, ClaimRequest, Claimed, Lease, StoreError, Want},
 };
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
-use super::read;
 use crate::{
     claims::{self, UNREADABLE_PAUSE},
     error::{Fault, Tried},
+    operations,
     rows::{self, Cells, json, operation_columns},
     secrets::Keyring,
+    sql::{Conn, args},
 };
-use slipway_model::ports::StoreError;
 
-const ALIVE: &str = "SELECT 1 FROM replicas WHERE id = ?1";
+const ALIVE: &str = "SELECT 1 FROM replicas WHERE id = $1";
 
 const CANDIDATES: &str = concat!(
     "SELECT ",
     operation_columns!(),
-    " FROM operations WHERE class = ?1 AND due_at IS NOT NULL AND due_at <= ?2
-        AND process IN (SELECT value FROM json_each(?3)) AND (owner IS NULL OR owner = ?4)
-      ORDER BY due_at, id LIMIT ?5"
+    " FROM operations WHERE class = $1 AND due_at IS NOT NULL AND due_at <= $2
+        AND process IN (SELECT value FROM json_each($3)) AND (owner IS NULL OR owner = $4)
+      ORDER BY due_at, id LIMIT $5"
 );
 
 /// The rule and the order of `preemption::may_start`.
 const MAY_START: &str = "
     SELECT NOT EXISTS (
         SELECT 1 FROM operations o INDEXED BY operations_instance, operations p
-        WHERE p.id = ?1 AND o.instance_id = p.instance_id AND o.id <> p.id AND (
+        WHERE p.id = $1 AND o.instance_id = p.instance_id AND o.id <> p.id AND (
             o.state IN ('in progress', 'canceling')
             OR o.state = 'pending'
                 AND (NOT (o.kind = 'deprovision' AND NOT o.temporary), o.created_at, o.id)
                   < (NOT (p.kind = 'deprovision' AND NOT p.temporary), p.created_at, p.id))) AS may";
 
-const SET_ASIDE: &str = "UPDATE operations SET due_at = ?2 WHERE id = ?1";
+const SET_ASIDE: &str = "UPDATE operations SET due_at = $2 WHERE id = $1";
 
 const TAKE: &str = "
     UPDATE operations SET
-        due_at = NULL, owner = ?2, woken_by = NULL, taken_from = NULL, fence = ?3, commits = ?4, state = ?5,
-        started_at = ?6, budget_from = ?7, updated_at = ?8, version = ?9
-    WHERE id = ?1";
+        due_at = NULL, owner = $2, woken_by = NULL, taken_from = NULL, fence = $3, commits = $4, state = $5,
+        started_at = $6, budget_from = $7, updated_at = $8, version = $9
+    WHERE id = $1";
 
 const NEXT_DUE: &str = "
-    SELECT min(due_at) AS next FROM operations WHERE class = ?1 AND due_at IS NOT NULL AND due_at > ?2
-        AND process IN (SELECT value FROM json_each(?3)) AND (owner IS NULL OR owner = ?4)";
+    SELECT min(due_at) AS next FROM operations WHERE class = $1 AND due_at IS NOT NULL AND due_at > $2
+        AND process IN (SELECT value FROM json_each($3)) AND (owner IS NULL OR owner = $4)";
 const MORE_DUE: &str = "
-    SELECT EXISTS (SELECT 1 FROM operations WHERE class = ?1 AND due_at IS NOT NULL AND due_at <= ?2
-        AND process IN (SELECT value FROM json_each(?3)) AND (owner IS NULL OR owner = ?4)) AS more";
+    SELECT EXISTS (SELECT 1 FROM operations WHERE class = $1 AND due_at IS NOT NULL AND due_at <= $2
+        AND process IN (SELECT value FROM json_each($3)) AND (owner IS NULL OR owner = $4)) AS more";
 
 pub(super) async fn claim(conn: &mut SqliteConnection, keyring: &Keyring, request: &ClaimRequest) -> Tried<Claimed> {
     if sqlx::query(ALIVE).bind(request.replica.as_str()).fetch_optional(&mut *conn).await?.is_none() {
@@ -91,7 +91,7 @@ async fn claim_one(
         Err(Fault::Store(error @ StoreError::Unreadable(_))) => {
             tracing::error!(%error, "an operation cannot be read and is left alone for a minute");
             let later = request.now + UNREADABLE_PAUSE;
-            sqlx::query(SET_ASIDE).bind(id).bind(later.as_micros()).execute(conn).await?;
+            conn.run(SET_ASIDE, args![id, later]).await?;
             return Ok(None);
         }
         Err(other) => return Err(other),
@@ -99,7 +99,7 @@ async fn claim_one(
     let op = &claim.operation;
     let willing = claims::wants_to_start(op, request.now);
     if willing && !sqlx::query(MAY_START).bind(id).fetch_one(&mut *conn).await?.flag("may")? {
-        sqlx::query(SET_ASIDE).bind(id).bind(rows::micros(op.deadline())).execute(conn).await?;
+        conn.run(SET_ASIDE, args![id, op.deadline()]).await?;
         return Ok(None);
     }
     claims::take(&mut claim.operation, request, willing);
@@ -117,24 +117,24 @@ async fn read_claim(
 ) -> Tried<Claim> {
     let operation = rows::operation(row, keyring)?;
     let (woken_by, taken_from) = rows::claim_notes(row)?;
-    let steps = read::steps(conn, operation.id).await?;
+    let steps = operations::steps(conn, operation.id).await?;
     let lease = Lease { replica: request.replica.clone(), fence: operation.schedule.fence };
     Ok(Claim { operation, steps, lease, started: false, woken_by, taken_from })
 }
 
 async fn take(conn: &mut SqliteConnection, request: &ClaimRequest, op: &Operation) -> Tried<()> {
-    sqlx::query(TAKE)
-        .bind(op.id.as_uuid())
-        .bind(request.replica.as_str())
-        .bind(rows::signed(op.schedule.fence))
-        .bind(rows::signed(op.schedule.commits))
-        .bind(op.state.as_str())
-        .bind(rows::micros(op.started_at))
-        .bind(rows::micros(op.budget_from))
-        .bind(op.updated_at.as_micros())
-        .bind(rows::signed(op.version))
-        .execute(conn)
-        .await?;
+    let args = args![
+        op.id,
+        request.replica.as_str(),
+        op.schedule.fence,
+        op.schedule.commits,
+        op.state.as_str(),
+        op.started_at,
+        op.budget_from,
+        op.updated_at,
+        op.version,
+    ];
+    conn.run(TAKE, args).await?;
     Ok(())
 }
 

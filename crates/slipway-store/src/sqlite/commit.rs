@@ -8,22 +8,23 @@ use slipway_model::{
 };
 use sqlx::{SqliteConnection, types::Uuid};
 
-use super::{actions::wake, read};
 use crate::{
     claims::{Waiting, waiting_columns},
     error::Tried,
     hints::News,
+    operations::{self, MAKE_DUE, Queue, end_of},
     rows::{
         self, Cells, Standing, Verdict, counted, distinct_steps, json, judge, maybe_json, micros, no_operation,
         refuse_doubles, signed, unreadable,
     },
     secrets::Keyring,
+    sql::{Conn, args},
 };
 
 const STANDING: &str = "
     SELECT id, instance_id, state, version, control_seq, cancel_request, pause_request, skip_request, due_at,
         wait_on, wait_seen, woken_by, owner, fence, commits
-    FROM operations WHERE id IN (SELECT unhex(value) FROM json_each(?1))";
+    FROM operations WHERE id IN (SELECT unhex(value) FROM json_each($1))";
 
 /// What every commit writes, for a whole group at once: a statement costs more than the rows it
 /// writes, so a group is handed over as one JSON text per table. The indexed columns are not named,
@@ -38,34 +39,33 @@ const PROGRESS: &str = "
         last_error = iif(c.value ->> 4, c.value ->> 8, last_error),
         ending = iif(c.value ->> 4, c.value ->> 9, ending),
         data = coalesce(c.value ->> 10, data)
-    FROM json_each(?1) AS c WHERE operations.id = unhex(c.value ->> 0)";
+    FROM json_each($1) AS c WHERE operations.id = unhex(c.value ->> 0)";
 
 const SCHEDULE: &str = "
-    UPDATE operations SET due_at = ?2, wait_on = ?3, wait_seen = ?4, woken_by = ?5, owner = ?6, state = ?7,
-        finished_at = ?8
-    WHERE id = ?1";
+    UPDATE operations SET due_at = $2, wait_on = $3, wait_seen = $4, woken_by = $5, owner = $6, state = $7,
+        finished_at = $8
+    WHERE id = $1";
 
 const STEPS: &str = "
     INSERT INTO operation_steps (operation_id, seq, stage, step, status, attempts, first_run_at, first_failure_at,
         last_run_at, next_run_at, reason)
     SELECT unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
         value ->> 7, value ->> 8, value ->> 9, value ->> 10
-    FROM json_each(?1) WHERE true
+    FROM json_each($1) WHERE true
     ON CONFLICT (operation_id, stage, step) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
         first_run_at = excluded.first_run_at, first_failure_at = excluded.first_failure_at,
         last_run_at = excluded.last_run_at, next_run_at = excluded.next_run_at, reason = excluded.reason";
 
 const RECORDS: &str = "
     INSERT INTO records (operation_id, at, kind)
-    SELECT unhex(value ->> 0), value ->> 1, value ->> 2 FROM json_each(?1) ORDER BY key";
+    SELECT unhex(value ->> 0), value ->> 1, value ->> 2 FROM json_each($1) ORDER BY key";
 
-const SIGNAL: &str = "SELECT number FROM signals WHERE key = ?1";
+const SIGNAL: &str = "SELECT number FROM signals WHERE key = $1";
 const PENDING: &str = concat!(
     "SELECT ",
     waiting_columns!(),
-    " FROM operations INDEXED BY operations_instance WHERE instance_id = ?1 AND state = 'pending'"
+    " FROM operations INDEXED BY operations_instance WHERE instance_id = $1 AND state = 'pending'"
 );
-const MAKE_DUE: &str = "UPDATE operations SET due_at = ?2, woken_by = ?3 WHERE id = ?1";
 
 /// The part of a row that a commit is judged by and changes.
 struct Row {
@@ -112,7 +112,7 @@ pub(super) async fn commit(
             Verdict::Already => CommitOutcome::Committed { control: Box::new(row.control) },
             Verdict::Fenced => CommitOutcome::Fenced,
             Verdict::Conflict => {
-                CommitOutcome::Conflict(Box::new(read::operation(conn, keyring, commit.operation).await?))
+                CommitOutcome::Conflict(Box::new(operations::operation(conn, keyring, commit.operation).await?))
             }
         });
     }
@@ -182,7 +182,7 @@ async fn write(conn: &mut SqliteConnection, taken: &[(&Commit, Row)]) -> Tried<N
         (RECORDS, json(&records), !records.is_empty()),
     ] {
         if some {
-            sqlx::query(sql).bind(rows).execute(&mut *conn).await?;
+            conn.run(sql, args![rows]).await?;
         }
     }
     let mut news = News::None;
@@ -192,9 +192,9 @@ async fn write(conn: &mut SqliteConnection, taken: &[(&Commit, Row)]) -> Tried<N
             Next::Park { .. } | Next::Hold => news = news.max(schedule(conn, commit, row).await?),
             Next::End { .. } => {
                 schedule(conn, commit, row).await?;
-                let cause = format!("end of operation {}", commit.operation);
+                let cause = end_of(commit.operation);
                 let next = wake_next_pending(conn, &row.instance, &cause, commit.at).await?;
-                let waited = wake(conn, &[WaitKey::operation(commit.operation)], &cause, commit.at).await?;
+                let waited = conn.wake(&[WaitKey::operation(commit.operation).as_str()], &cause, commit.at).await?;
                 if next || waited > 0 {
                     news = News::OthersDue;
                 }
@@ -230,17 +230,8 @@ async fn schedule(conn: &mut SqliteConnection, commit: &Commit, row: &Row) -> Tr
         Next::Hold => due_at = unseen_wish.then_some(commit.at),
         Next::End { state: end } => (wait_on, state, finished_at) = (None, *end, Some(commit.at)),
     }
-    sqlx::query(SCHEDULE)
-        .bind(commit.operation.as_uuid())
-        .bind(micros(due_at))
-        .bind(wait_on)
-        .bind(wait_seen)
-        .bind(woken_by)
-        .bind(owner)
-        .bind(state.as_str())
-        .bind(micros(finished_at))
-        .execute(conn)
-        .await?;
+    let args = args![commit.operation, due_at, wait_on, wait_seen, woken_by, owner, state.as_str(), finished_at];
+    conn.run(SCHEDULE, args).await?;
     Ok(News::of(commit, due_at))
 }
 
@@ -251,7 +242,7 @@ async fn wake_next_pending(conn: &mut SqliteConnection, instance: &str, cause: &
     let waiting: Vec<Waiting> = found.iter().filter_map(|row| Waiting::read(row).ok()).collect();
     let next = Waiting::next(waiting.iter());
     if let Some(id) = next {
-        sqlx::query(MAKE_DUE).bind(id.as_uuid()).bind(at.as_micros()).bind(cause).execute(conn).await?;
+        conn.run(MAKE_DUE, args![id, at, cause]).await?;
     }
     Ok(next.is_some())
 }

@@ -4,37 +4,36 @@ use std::{path::Path, sync::Arc};
 
 use slipway_model::{ports::Clock, time::secs};
 use sqlx::{
-    Connection, Executor, Row, Sqlite, SqliteConnection, SqlitePool, Transaction,
+    Connection, SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::SqliteStore;
+use super::{BEGIN, Sqlite, SqliteStore};
 use crate::{
-    error::OpenError,
+    error::{Fault, OpenError},
     hints::Hints,
-    rows::json,
-    schema::{self, SQLITE},
+    schema::SQLITE,
     secrets::Keyring,
+    sql::{Needs, prepare},
 };
 
 /// Enough for the pages of a dashboard; a laptop has no more.
 const READERS: u32 = 4;
 
-const HAS_SCHEMA: &str = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'";
-const VERSION: &str = "SELECT coalesce(max(version), 0) FROM schema_migrations";
-const MIGRATED: &str = "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3)";
-const FOREIGN_KEY_ID: &str = "
-    SELECT secrets_key FROM operations
-    WHERE secrets_key IS NOT NULL AND secrets_key NOT IN (SELECT value FROM json_each(?1))
-    UNION ALL
-    SELECT data_key_id FROM runtimes
-    WHERE data_key_id IS NOT NULL AND data_key_id NOT IN (SELECT value FROM json_each(?1)) LIMIT 1";
-const KEY_CHECKS: &str = "SELECT key_id, sealed FROM key_checks ORDER BY key_id";
-const ADD_KEY_CHECK: &str = "INSERT INTO key_checks (key_id, sealed) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+const NEEDS: Needs = Needs {
+    migrations: SQLITE,
+    has_schema: "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'",
+    foreign_key_id: "
+        SELECT secrets_key AS id FROM operations
+        WHERE secrets_key IS NOT NULL AND secrets_key NOT IN (SELECT value FROM json_each($1))
+        UNION ALL
+        SELECT data_key_id FROM runtimes
+        WHERE data_key_id IS NOT NULL AND data_key_id NOT IN (SELECT value FROM json_each($1)) LIMIT 1",
+};
 
 pub(super) async fn open(path: &Path, keyring: Keyring, clock: Arc<dyn Clock>) -> Result<SqliteStore, OpenError> {
     let place = path.display().to_string();
-    let explain = |error: sqlx::Error| OpenError::sqlite(&error, &place);
+    let explain = |fault: Fault| OpenError::sqlite(fault, &place);
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -46,13 +45,13 @@ pub(super) async fn open(path: &Path, keyring: Keyring, clock: Arc<dyn Clock>) -
         .pragma("cache_size", "-65536")
         .pragma("journal_size_limit", "67108864")
         .optimize_on_close(true, None);
-    let writer = pool(1).connect_with(options.clone()).await.map_err(explain)?;
-    if let Err(error) = prepare(&writer, &keyring, clock.as_ref(), &place).await {
+    let writer = pool(1).connect_with(options.clone()).await.map_err(|error| explain(error.into()))?;
+    if let Err(error) = bring_up_to_date(&writer, &keyring, clock.as_ref(), &explain).await {
         writer.close().await;
         return Err(error);
     }
     let readers = pool(READERS).connect_lazy_with(options.read_only(true).create_if_missing(false));
-    Ok(SqliteStore { writer, readers, keyring, clock, hints: Hints::new() })
+    Ok(SqliteStore { database: Sqlite { writer, readers }, keyring, clock, hints: Hints::new() })
 }
 
 fn pool(connections: u32) -> SqlitePoolOptions {
@@ -76,48 +75,13 @@ fn pool(connections: u32) -> SqlitePoolOptions {
         .max_lifetime(None)
 }
 
-/// One transaction: whatever is refused leaves the file as it was.
-async fn prepare(writer: &SqlitePool, keyring: &Keyring, clock: &dyn Clock, place: &str) -> Result<(), OpenError> {
-    let explain = |error: sqlx::Error| OpenError::sqlite(&error, place);
-    let mut tx: Transaction<'_, Sqlite> = writer.begin_with("BEGIN IMMEDIATE").await.map_err(explain)?;
-    migrate(&mut tx, clock, place).await?;
-    check_keys(&mut tx, keyring, place).await?;
-    tx.commit().await.map_err(explain)
-}
-
-async fn migrate(conn: &mut SqliteConnection, clock: &dyn Clock, place: &str) -> Result<(), OpenError> {
-    let explain = |error: sqlx::Error| OpenError::sqlite(&error, place);
-    let tables: i64 = sqlx::query_scalar(HAS_SCHEMA).fetch_one(&mut *conn).await.map_err(explain)?;
-    let found: i64 = if tables > 0 {
-        sqlx::query_scalar(VERSION).fetch_one(&mut *conn).await.map_err(explain)?
-    } else {
-        conn.execute(schema::CREATE_TABLE).await.map_err(explain)?;
-        0
-    };
-    for migration in schema::missing(SQLITE, found)? {
-        sqlx::raw_sql(migration.sql).execute(&mut *conn).await.map_err(explain)?;
-        let done = sqlx::query(MIGRATED).bind(migration.version).bind(migration.name);
-        done.bind(clock.wall().as_micros()).execute(&mut *conn).await.map_err(explain)?;
-    }
-    Ok(())
-}
-
-async fn check_keys(conn: &mut SqliteConnection, keyring: &Keyring, place: &str) -> Result<(), OpenError> {
-    let explain = |error: sqlx::Error| OpenError::sqlite(&error, place);
-    let ids = json(&keyring.ids());
-    let foreign: Option<String> =
-        sqlx::query_scalar(FOREIGN_KEY_ID).bind(ids).fetch_optional(&mut *conn).await.map_err(explain)?;
-    if let Some(id) = foreign {
-        return Err(OpenError::UnknownKey(id));
-    }
-    for check in sqlx::query(KEY_CHECKS).fetch_all(&mut *conn).await.map_err(explain)? {
-        let id: String = check.try_get(0).map_err(explain)?;
-        let sealed: Vec<u8> = check.try_get(1).map_err(explain)?;
-        if keyring.knows(&id) && !keyring.passes(&id, &sealed) {
-            return Err(OpenError::WrongKey(id));
-        }
-    }
-    let add = sqlx::query(ADD_KEY_CHECK).bind(keyring.active()).bind(keyring.check_text());
-    add.execute(conn).await.map_err(explain)?;
-    Ok(())
+async fn bring_up_to_date(
+    writer: &SqlitePool,
+    keyring: &Keyring,
+    clock: &dyn Clock,
+    explain: &(impl Fn(Fault) -> OpenError + Sync),
+) -> Result<(), OpenError> {
+    let mut tx = writer.begin_with(BEGIN).await.map_err(|error| explain(error.into()))?;
+    prepare(&mut *tx, &NEEDS, keyring, clock, explain).await?;
+    tx.commit().await.map_err(|error| explain(error.into()))
 }
