@@ -12,7 +12,6 @@
 use std::{sync::Arc, time::Duration};
 
 use slipway_model::{
-    KnownBug,
     ports::{Clock, Commit, CommitOutcome, Next, Storage, StoreError},
     time::{millis, secs},
 };
@@ -45,7 +44,7 @@ impl Committer {
         config: &EngineConfig,
         over: CancellationToken,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let writer = Writer { store, clock, group_max: config.group_max, bugs: config.bugs };
+        let writer = Writer { store, clock, group_max: config.group_max };
         let (even, even_queue) = mpsc::unbounded_channel();
         let (odd, odd_queue) = mpsc::unbounded_channel();
         let (involved, involved_queue) = mpsc::unbounded_channel();
@@ -107,7 +106,6 @@ struct Writer {
     store: Arc<dyn Storage>,
     clock: Arc<dyn Clock>,
     group_max: usize,
-    bugs: slipway_model::Bugs,
 }
 
 impl Writer {
@@ -133,11 +131,6 @@ impl Writer {
                 }
                 Err(error) if error.is_temporary() => {
                     tracing::warn!(%error, commits = commits.len(), "steps could not be saved; trying again");
-                    if self.bugs.has(KnownBug::DroppedWhenSaveFails) {
-                        // The answers are kept from being sent for good: nobody looks again.
-                        std::mem::forget(answers);
-                        return;
-                    }
                     self.clock.sleep(pause).await;
                     pause = (pause * 2).min(PAUSE_MAX);
                 }

@@ -31,7 +31,7 @@ pub struct EngineConfig {
     pub retention: Duration,
     /// How often old entries are forgotten and old keys replaced.
     pub housekeeping: Duration,
-    /// For the simulation's own test.
+    /// For the simulation's own test. One known bug asks for it; the others are made around the store.
     pub bugs: Bugs,
 }
 

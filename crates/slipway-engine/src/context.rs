@@ -9,7 +9,7 @@ use std::{
 };
 
 use slipway_model::{
-    Ending, KnownBug, LastError, Operation, OperationState, OperationType, StepRecord, Timestamp, WaitKey,
+    Ending, LastError, OperationState, OperationType, StepRecord, Timestamp, WaitKey,
     operation::Fields,
     ports::Next,
     time::{mins, secs, spell},
@@ -221,14 +221,7 @@ impl<D: Domain> StepCtx<D> {
 
     /// How long errors have lasted, from the ledger: no restart and no write resets it.
     pub fn failing_for(&self) -> Duration {
-        let bugs = self.life.shared.config.bugs;
-        let stored: &Operation = &self.hold.operation;
-        let since = if bugs.has(KnownBug::RetryClockResetByWrite) {
-            self.ledger.first_failure_at.map(|_| stored.updated_at)
-        } else {
-            self.ledger.first_failure_at
-        };
-        since.map_or(Duration::ZERO, |since| self.now().since(since))
+        self.ledger.first_failure_at.map_or(Duration::ZERO, |since| self.now().since(since))
     }
 
     fn jitter(&self, interval: Duration) -> Duration {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use slipway_model::{
-    Class, KnownBug,
+    Class,
     ports::{Claim, ClaimRequest, Claimed, StoreResult, Want},
     time::{millis, secs},
 };
@@ -144,9 +144,6 @@ fn pause<D: Domain>(life: &Life<D>, next_due: Option<slipway_model::Timestamp>) 
 /// operations whose claim was answered into the void. Claims are made by this same task, so none
 /// is under way here.
 async fn audit<D: Domain>(life: &Life<D>) {
-    if life.shared.config.bugs.has(KnownBug::LostClaimNeverFound) {
-        return;
-    }
     let held = match life.shared.store.held(&life.replica).await {
         Ok(held) => held,
         Err(error) => return tracing::warn!(%error, "could not compare the operations in hand with the database"),

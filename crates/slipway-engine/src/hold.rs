@@ -1,7 +1,7 @@
 //! A held operation: what is stored, what this run has changed, and how the change is written.
 
 use slipway_model::{
-    Control, JsonText, KnownBug, Operation, RecordKind, StepRecord, Timestamp,
+    Control, JsonText, Operation, RecordKind, StepRecord, Timestamp,
     operation::Fields,
     ports::{Claim, Commit, CommitOutcome, Lease, Next},
     time::millis,
@@ -163,10 +163,6 @@ impl<D: Domain> Hold<D> {
                 }
                 CommitOutcome::Fenced => return Saved::LeaseLost,
                 CommitOutcome::Conflict(current) => {
-                    if life.shared.config.bugs.has(KnownBug::ConflictOverwritesField) {
-                        self.operation.version = current.version;
-                        continue;
-                    }
                     if let Err(error) = self.rebase(*current) {
                         tracing::error!(operation = %self.op.id, %error, "an operation was changed into something unreadable");
                         return Saved::LeaseLost;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use slipway_model::{
-    Class, KnownBug, OperationId, ReplicaId, Timestamp,
+    Class, OperationId, ReplicaId, Timestamp,
     ports::{Clock, Peer, Random, Storage, StoreError},
     time::millis,
 };
@@ -159,7 +159,7 @@ impl<D: Domain> Life<D> {
                 }
             };
             match beat {
-                Ok(beat) if beat.alive || shared.config.bugs.has(KnownBug::ZombieKeepsRunning) => {
+                Ok(beat) if beat.alive => {
                     trusted_since = begun;
                     shared.time.follow(beat.database_now);
                     shared.time.join(beat.peers.iter().map(|peer| peer.at).max());

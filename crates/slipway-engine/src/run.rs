@@ -210,9 +210,6 @@ impl<'p, D: Domain> Run<'p, D> {
         }
         let stage = rows[index].stage;
         self.memories.retain(|(name, _)| *name != stage);
-        if life.shared.config.bugs.has(KnownBug::FinishedStageRunsAgain) {
-            return;
-        }
         self.ctx.hold.change(move |fields: &mut Fields, _| {
             if !fields.finished_stages.iter().any(|name| name == stage) {
                 fields.finished_stages.push(stage.to_owned());
@@ -247,9 +244,6 @@ impl<'p, D: Domain> Run<'p, D> {
             last_error: operation.fields.last_error.clone(),
             duration: now.since(operation.created_at),
         };
-        if life.shared.config.bugs.has(KnownBug::PublishedBeforeCommit) {
-            let _ = life.shared.events.send(finished.clone());
-        }
         self.news.push(finished);
         self.ctx.hold.record(now, RecordKind::Ended { state: ending.state, description: ending.description });
         self.rest(life, Next::End { state: ending.state }).await
@@ -284,7 +278,7 @@ impl<'p, D: Domain> Run<'p, D> {
     async fn run_row(&mut self, life: &Arc<Life<D>>, index: usize) -> Option<Left> {
         let row = self.rows()[index];
         let begun = life.shared.time.now();
-        self.prepare(life, index, row, begun);
+        self.prepare(index, row, begun);
         let run = CurrentRun::new(row.stage, row.step.name());
         let result = attempt(&mut self.ctx, life, row, &run).await;
         let calls = run.take_calls();
@@ -329,10 +323,6 @@ impl<'p, D: Domain> Run<'p, D> {
                 self.advance(index, life);
                 None
             }
-            After::Decide(_, Some(_)) if life.shared.config.bugs.has(KnownBug::ErrorOverwrittenBySave) => {
-                self.advance(index, life);
-                None
-            }
             After::Decide(ending, error) => {
                 self.decide(ending, error);
                 None
@@ -348,6 +338,8 @@ impl<'p, D: Domain> Run<'p, D> {
     /// claimed again by our own dispatcher, the moment it is durable.
     async fn park(&mut self, life: &Arc<Life<D>>, next: Next, keep_lease: bool) -> Left {
         let id: OperationId = self.ctx.op().id;
+        // The one known bug with its switches in here: stage memory never leaves the engine, so nobody
+        // around it can mistake it.
         if keep_lease || life.shared.config.bugs.has(KnownBug::MemoryReusedAfterLeaseLoss) {
             let parked = Parked {
                 fence: self.ctx.hold.lease.fence,
@@ -366,13 +358,8 @@ impl<'p, D: Domain> Run<'p, D> {
         left
     }
 
-    fn prepare(&mut self, life: &Arc<Life<D>>, index: usize, row: Row<D>, now: slipway_model::Timestamp) {
+    fn prepare(&mut self, index: usize, row: Row<D>, now: slipway_model::Timestamp) {
         let old = self.ctx.hold.step(row.stage, row.step.name());
-        let fresh_lease = self.memories.is_empty() && self.ctx.hold.operation.schedule.commits == 0;
-        let old = match old {
-            Some(_) if fresh_lease && life.shared.config.bugs.has(KnownBug::RetryClockResetByRestart) => None,
-            old => old,
-        };
         self.ctx.ledger = begin(old, self.seq(index), row.stage, row.step.name(), now);
         self.ctx.gives_up_after = row.step.gives_up_after();
         self.ctx.cancel = CancellationToken::new();

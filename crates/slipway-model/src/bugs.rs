@@ -1,6 +1,7 @@
-//! Known bugs of this field, kept as switches so that the simulation can prove that it would find
-//! them. In a build without debug assertions, so in every release, the set is always empty and
-//! each check folds away.
+//! Known bugs of this field, to be switched on so that the simulation can prove that it would find
+//! them. Nearly all are made around the store (`slipway_store::testing`), two inside the product. In a
+//! build without debug assertions, so in every release, the set is always empty and each check folds
+//! away.
 
 use std::{fmt, str::FromStr};
 

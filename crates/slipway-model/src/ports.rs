@@ -3,12 +3,14 @@
 
 use std::{future::Future, pin::Pin};
 
+mod around;
 mod clock;
 mod random;
 mod runtimes;
 mod storage;
 mod transport;
 
+pub use around::AroundStore;
 pub use clock::Clock;
 pub use random::Random;
 pub use runtimes::*;

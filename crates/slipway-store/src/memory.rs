@@ -13,8 +13,8 @@ use std::{
 };
 
 use slipway_model::{
-    Action, Bugs, KnownBug, Operation, OperationId, OperationState, Record, RecordKind, ReplicaId, StepRecord,
-    Timestamp, WaitKey,
+    Action, Bugs, Operation, OperationId, OperationState, Record, RecordKind, ReplicaId, StepRecord, Timestamp,
+    WaitKey,
     operation::{Fields, NewOperation, Schedule},
     ports::{
         BoxFuture, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Peer,
@@ -22,10 +22,12 @@ use slipway_model::{
     },
     preemption,
     state::Class,
-    time::secs,
 };
 
-use crate::{hints::Hints, rows::refuse_doubles};
+use crate::{
+    hints::Hints,
+    rows::{has_ended, no_operation, refuse_doubles},
+};
 
 pub use snapshot::Snapshot;
 
@@ -84,7 +86,7 @@ impl MemoryStore {
         Self::with_bugs(clock, Bugs::NONE)
     }
 
-    /// The same with a known bug, for the simulation's own test.
+    /// The same with a known bug, for the simulation's own test; most are made by a store around this one.
     pub fn with_bugs(clock: Arc<dyn Clock>, bugs: Bugs) -> Self {
         Self { clock, bugs, tables: Mutex::default(), hints: Hints::new() }
     }
@@ -134,7 +136,7 @@ impl Tables {
     }
 
     fn row(&mut self, id: OperationId) -> StoreResult<&mut Row> {
-        self.operations.get_mut(&id).ok_or_else(|| StoreError::NotFound { what: "operation", id: id.to_string() })
+        self.operations.get_mut(&id).ok_or_else(|| no_operation(id))
     }
 
     fn unfinished<'a>(&'a self, of: &'a Operation) -> impl Iterator<Item = &'a Operation> {
@@ -252,9 +254,6 @@ impl Storage for MemoryStore {
         Box::pin(async move {
             let mut tables = self.tables();
             tables.replicas.remove(replica);
-            if self.bugs.has(KnownBug::LostOnRollout) {
-                return Ok(0);
-            }
             Ok(self.take_leases(&mut tables, replica, now))
         })
     }
@@ -328,9 +327,6 @@ impl Storage for MemoryStore {
                     if due_at > request.now || room == 0 {
                         break;
                     }
-                    if self.bugs.has(KnownBug::TimerInPastNeverFires) && request.now.since(due_at) > secs(3) {
-                        continue;
-                    }
                     if let Some(claim) = self.claim_one(&mut tables, id, request) {
                         claimed.claims.push(claim);
                         room -= 1;
@@ -365,7 +361,9 @@ impl Storage for MemoryStore {
         Box::pin(async move {
             let mut tables = self.tables();
             let op = &mut tables.row(id)?.operation;
-            refuse_if_finished(op)?;
+            if op.state.is_finished() {
+                return Err(has_ended(id, op.state));
+            }
             if op.version != expected_version {
                 return Ok(None);
             }
@@ -474,11 +472,4 @@ impl Storage for MemoryStore {
     fn listen(&self) -> Box<dyn WakeListener> {
         Box::new(self.hints.listen())
     }
-}
-
-fn refuse_if_finished(op: &Operation) -> StoreResult<()> {
-    if op.state.is_finished() {
-        return Err(StoreError::Refused(format!("operation {} has already ended: {}", op.id, op.state)));
-    }
-    Ok(())
 }

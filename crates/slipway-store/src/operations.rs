@@ -34,9 +34,9 @@ impl<D: Database> Storage for SqlStore<D> {
     }
 
     fn heartbeat<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<Heartbeat>> {
-        Box::pin(async move {
-            call!(self, Statement, conn => replicas::heartbeat(conn, replica, now, self.clock.wall()))
-        })
+        Box::pin(
+            async move { call!(self, Statement, conn => replicas::heartbeat(conn, replica, now, self.clock.wall())) },
+        )
     }
 
     fn take_over<'a>(&'a self, dead: &'a Peer, now: Timestamp) -> BoxFuture<'a, StoreResult<usize>> {
@@ -108,9 +108,9 @@ impl<D: Database> Storage for SqlStore<D> {
         fields: Fields,
         now: Timestamp,
     ) -> BoxFuture<'a, StoreResult<Option<u64>>> {
-        Box::pin(async move {
-            call!(self, Statement, conn => actions::update(conn, id, expected_version, &fields, now))
-        })
+        Box::pin(
+            async move { call!(self, Statement, conn => actions::update(conn, id, expected_version, &fields, now)) },
+        )
     }
 
     fn wake<'a>(&'a self, keys: &'a [WaitKey], cause: &'a str, now: Timestamp) -> BoxFuture<'a, StoreResult<usize>> {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response};
 use serde::{Deserialize, Serialize};
 use slipway_engine::{
-    Domain, EngineConfig, Process, ProcessTable, Registry, Row, Step, StepCtx, StepError, StepResult,
+    Domain, Process, ProcessTable, Registry, Row, Step, StepCtx, StepError, StepResult,
     matrix::{Kind, Report, World, matrix},
     row,
 };
@@ -18,7 +18,7 @@ use slipway_model::{
     ports::{BoxFuture, Clock, Storage, Transport, TransportError},
     time::{hours, mins, secs},
 };
-use slipway_store::MemoryStore;
+use slipway_store::{MemoryStore, testing::FlawedProgram};
 
 /// An outside system that keeps things: `POST /things` makes one, `GET /things` counts them. It
 /// makes as many as it is asked to.
@@ -157,7 +157,7 @@ impl World for Landscape {
     type Domain = Keeper;
 
     fn store(&self) -> Arc<dyn Storage> {
-        Arc::new(MemoryStore::new(self.clock.clone()))
+        Arc::new(FlawedProgram::new(Arc::new(MemoryStore::new(self.clock.clone())), self.bugs))
     }
 
     fn registry(&self) -> Registry<Keeper> {
@@ -172,10 +172,6 @@ impl World for Landscape {
 
     fn systems(&self, wire: Arc<dyn Transport>) -> Arc<dyn Transport> {
         wire
-    }
-
-    fn config(&self) -> EngineConfig {
-        EngineConfig { bugs: self.bugs, ..EngineConfig::default() }
     }
 
     fn operation(&self, process: &Process<Keeper>, id: OperationId) -> NewOperation {

@@ -10,7 +10,6 @@ use slipway_model::{
     ports::{Clock, Storage},
     time::{mins, secs},
 };
-use slipway_store::MemoryStore;
 
 use super::{
     Chance, Judge, Story,
@@ -27,7 +26,7 @@ const BUDGET: Duration = mins(6);
 /// Tells one story from beginning to end.
 pub(crate) async fn tell(chance: Chance, bugs: Bugs) -> Story {
     let database_clock = SimClock::new(None);
-    let judge = Judge::new(MemoryStore::with_bugs(database_clock.clone(), bugs), database_clock.clone());
+    let judge = Judge::new(database_clock.clone(), bugs);
     let world = Arc::new(World::default());
     let weather = Weather::forecast(&chance);
     let crashes = Arc::new(AtomicU64::new(0));

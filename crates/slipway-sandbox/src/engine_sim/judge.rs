@@ -9,11 +9,12 @@ use std::{
 
 use slipway_engine::Process;
 use slipway_model::{
-    Action, Operation, OperationId, OperationState, ProcessKey, Reason, ReplicaId, StepStatus, Timestamp, WaitKey,
+    Action, Bugs, Operation, OperationId, OperationState, ProcessKey, Reason, ReplicaId, StepStatus, Timestamp,
+    WaitKey,
     ports::{Clock, Commit, CommitOutcome, Next},
     time::secs,
 };
-use slipway_store::MemoryStore;
+use slipway_store::{MemoryStore, testing::FlawedStore};
 
 use super::{
     clock::SimClock,
@@ -22,7 +23,9 @@ use super::{
 
 /// The judge, and the store it watches.
 pub(crate) struct Judge {
-    pub(crate) store: MemoryStore,
+    pub(crate) store: Arc<MemoryStore>,
+    /// The store as it answers, with a known bug perhaps.
+    pub(crate) database: FlawedStore,
     clock: Arc<SimClock>,
     /// For each process the steps that close a stage.
     closing_steps: BTreeMap<ProcessKey, BTreeSet<(&'static str, &'static str)>>,
@@ -76,9 +79,11 @@ pub(crate) struct Before {
 }
 
 impl Judge {
-    pub(crate) fn new(store: MemoryStore, clock: Arc<SimClock>) -> Arc<Self> {
+    pub(crate) fn new(clock: Arc<SimClock>, bugs: Bugs) -> Arc<Self> {
+        let store = Arc::new(MemoryStore::with_bugs(clock.clone(), bugs));
+        let database = FlawedStore::new(store.clone(), bugs);
         let closing_steps = registry(true).processes().map(|p| (p.key.clone(), closing_steps(p))).collect();
-        Arc::new(Self { store, clock, closing_steps, notes: Mutex::default() })
+        Arc::new(Self { store, database, clock, closing_steps, notes: Mutex::default() })
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {

@@ -11,6 +11,8 @@ use slipway_model::{
     time::{hours, mins, secs},
 };
 
+use slipway_store::testing::FlawedProgram;
+
 use super::{
     chance::Chance,
     clock::SimClock,
@@ -46,8 +48,9 @@ impl Machine {
     async fn one_program(&self) {
         let site = Site::new(self.weather, self.chance.part());
         let clock = SimClock::new(Some(site.clone()));
+        let store = Arc::new(WeatheredStore { judge: self.judge.clone(), site: site.clone() });
         let engine = Engine::start(Parts {
-            store: Arc::new(WeatheredStore { judge: self.judge.clone(), site: site.clone() }),
+            store: Arc::new(FlawedProgram::new(store, self.bugs)),
             registry: registry(self.is_new),
             systems: Arc::new(SimSystems { world: self.world.clone(), judge: self.judge.clone(), site: site.clone() }),
             clock: clock.clone(),

@@ -27,7 +27,10 @@ fn every_known_bug_of_this_field_is_found() {
     for bug in KnownBug::ALL {
         let report = run_many(0, ENOUGH, 2, Bugs::with(*bug), true);
         let Some(story) = report.failed.first() else { panic!("{bug} was not found within {ENOUGH} seeds") };
-        println!("{bug}: seed {}: {}", story.seed, story.violations[0]);
+        // A story that does not end outlasts what the judge can say of the time; that finds no bug.
+        let finding = story.violations.iter().find(|violation| !violation.contains("engine time slipped"));
+        let finding = finding.unwrap_or_else(|| panic!("{bug}: seed {} tells nothing of it", story.seed));
+        println!("{bug}: seed {}: {finding}", story.seed);
         let again = run_seed(story.seed, Bugs::with(*bug));
         assert_eq!(again.violations, story.violations, "{bug}: the seed must reproduce");
     }

@@ -1,12 +1,15 @@
 //! Committing one step result: the plainest description of fences, lost answers and missed events.
 
 use slipway_model::{
-    KnownBug, StepRecord, WaitKey,
-    ports::{Commit, CommitOutcome, Next, StoreError, StoreResult},
+    StepRecord, WaitKey,
+    ports::{Commit, CommitOutcome, Next, StoreResult},
 };
 
 use super::{MemoryStore, Tables};
-use crate::hints::News;
+use crate::{
+    hints::News,
+    rows::{Standing, Verdict, judge},
+};
 
 impl MemoryStore {
     pub(super) fn commit_one(&self, tables: &mut Tables, commit: &Commit) -> StoreResult<CommitOutcome> {
@@ -16,23 +19,11 @@ impl MemoryStore {
         };
         let row = tables.row(commit.operation)?;
         let op = &mut row.operation;
-        let holds =
-            op.schedule.owner.as_ref() == Some(&commit.lease.replica) && op.schedule.fence == commit.lease.fence;
-        // The first try went through and its answer was lost. An ended or parked operation may
-        // have no owner any more, but the fence tells that nobody has held it since.
-        if op.schedule.fence == commit.lease.fence && op.schedule.commits >= commit.number {
-            return Ok(CommitOutcome::Committed { control: Box::new(op.control.clone()) });
-        }
-        if !holds && !self.bugs.has(KnownBug::LeaseStolenByPausedReplica) || op.state.is_finished() {
-            return Ok(CommitOutcome::Fenced);
-        }
-        if op.version != commit.expected_version {
-            return Ok(CommitOutcome::Conflict(Box::new(op.clone())));
-        }
-        if let Next::End { state } = commit.next
-            && !op.state.may_become(state)
-        {
-            return Err(StoreError::Refused(format!("operation {} cannot go from {} to {state}", op.id, op.state)));
+        match judge(commit, &Standing::of(op))? {
+            Verdict::Take => {}
+            Verdict::Already => return Ok(CommitOutcome::Committed { control: Box::new(op.control.clone()) }),
+            Verdict::Fenced => return Ok(CommitOutcome::Fenced),
+            Verdict::Conflict => return Ok(CommitOutcome::Conflict(Box::new(op.clone()))),
         }
 
         op.schedule.commits = commit.number;
@@ -54,13 +45,13 @@ impl MemoryStore {
 
         let op = &mut row.operation;
         let schedule = &mut op.schedule;
-        let unseen_wish = op.control.seq > commit.seen_control && !self.bugs.has(KnownBug::CancelLostDuringWait);
+        let unseen_wish = op.control.seq > commit.seen_control;
         let mut ended = None;
         match &commit.next {
             Next::Run => {}
             Next::Park { due_at, wait_on, keep_lease } => {
                 let seen = if schedule.wait_on == *wait_on { row.wait_seen } else { 0 };
-                let unseen_event = signal > seen && !self.bugs.has(KnownBug::WakeUpLostBeforeWait);
+                let unseen_event = signal > seen;
                 schedule.due_at = Some(if unseen_wish || unseen_event { commit.at } else { *due_at });
                 schedule.wait_on = wait_on.clone();
                 row.wait_seen = signal;

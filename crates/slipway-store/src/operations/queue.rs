@@ -38,11 +38,7 @@ pub(crate) trait Queue: Conn {
     const PURGE_RECORDS: &'static str;
 
     /// Enters a replica. `wall` is our own clock, for a database that has none.
-    fn register(
-        &mut self,
-        replica: &ReplicaId,
-        wall: Timestamp,
-    ) -> impl Future<Output = Tried<Registration>> + Send;
+    fn register(&mut self, replica: &ReplicaId, wall: Timestamp) -> impl Future<Output = Tried<Registration>> + Send;
 
     /// Counts a heartbeat; answers whether the replica is registered, and the database's time.
     fn beat(

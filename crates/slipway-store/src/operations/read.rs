@@ -30,19 +30,14 @@ const RECORDS: &str =
 const PURGE_SIGNALS: &str = "
     DELETE FROM signals WHERE at < $1 AND key IN (SELECT key FROM signals WHERE at < $1 ORDER BY key LIMIT $2)";
 
-const DUE: &str =
-    "SELECT count(*) AS found FROM operations WHERE class = $1 AND due_at IS NOT NULL AND due_at <= $2";
+const DUE: &str = "SELECT count(*) AS found FROM operations WHERE class = $1 AND due_at IS NOT NULL AND due_at <= $2";
 
 pub(crate) async fn operation<C: Conn>(conn: &mut C, keyring: &Keyring, id: OperationId) -> Tried<Operation> {
     let row = conn.row(BY_ID, args![id]).await?;
     Ok(rows::operation(&row.ok_or_else(|| no_operation(id))?, keyring)?)
 }
 
-pub(super) async fn operations<C: Queue>(
-    conn: &mut C,
-    keyring: &Keyring,
-    filter: &Filter,
-) -> Tried<Vec<Operation>> {
+pub(super) async fn operations<C: Queue>(conn: &mut C, keyring: &Keyring, filter: &Filter) -> Tried<Vec<Operation>> {
     // Above every id of version 7.
     let before = filter.before.map_or(Uuid::max(), OperationId::as_uuid);
     let found = match &filter.instance {

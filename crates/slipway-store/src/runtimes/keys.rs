@@ -2,7 +2,7 @@
 
 use slipway_model::ports::StoreResult;
 
-use super::{columns};
+use super::columns;
 use crate::{
     error::Tried,
     rows::unreadable,

@@ -125,11 +125,7 @@ macro_rules! send_by_sqlx {
                 Ok(bound(sql, args).fetch_all(&mut *self).await?)
             }
 
-            async fn run(
-                &mut self,
-                sql: &'static str,
-                args: Vec<$crate::sql::Arg<'_>>,
-            ) -> $crate::error::Tried<u64> {
+            async fn run(&mut self, sql: &'static str, args: Vec<$crate::sql::Arg<'_>>) -> $crate::error::Tried<u64> {
                 Ok(bound(sql, args).execute(&mut *self).await?.rows_affected())
             }
 
