@@ -1,13 +1,12 @@
 //! What the broker's steps work on: the data they store, the memory they share, the systems they
 //! call.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use secrecy::zeroize::Zeroize;
 use serde::{Deserialize, Serialize};
-use slipway_clients::{BaseUrl, hello};
+use slipway_clients::Connections;
 use slipway_engine::Domain;
-use slipway_model::ports::Transport;
 
 /// The broker as the engine sees it.
 #[derive(Debug, Clone, Copy)]
@@ -59,25 +58,10 @@ impl Zeroize for Overrides {
     }
 }
 
-/// Where the outside systems are.
-#[derive(Debug, Clone)]
-pub struct Addresses {
-    /// The sample system.
-    pub hello: BaseUrl,
-}
-
-/// Clients of the outside systems.
+/// What the steps call.
 pub struct Systems {
-    /// The sample system.
-    pub hello: hello::Client,
-}
-
-impl Systems {
-    /// Clients for these addresses over one transport.
-    pub fn new(transport: Arc<dyn Transport>, addresses: Addresses) -> Self {
-        let Addresses { hello } = addresses;
-        Self { hello: hello::Client::new(transport, hello) }
-    }
+    /// The outside systems; the client of one is `outside.client::<hello::Client>()`.
+    pub outside: Connections,
 }
 
 #[cfg(test)]

@@ -9,5 +9,5 @@ pub mod steps;
 #[cfg(test)]
 mod trial;
 
-pub use domain::{Addresses, Broker, Data, Systems};
+pub use domain::{Broker, Data, Systems};
 pub use processes::registry;

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use slipway_clients::{ConnectionSettings, Connections, Credentials, SYSTEMS, SettingsBySystem, hello};
 use slipway_engine::{
     Engine, EngineConfig, Parts, ProcessTable, RecordingTransport, Registry, Row,
     simulated::{SeededRandom, SimulatedClock, SimulatedWire},
@@ -9,12 +10,12 @@ use slipway_engine::{
 use slipway_model::{
     JsonText, LastError, NewOperation, Operation, OperationId, OperationState, OperationType, ProcessKey, StepRecord,
     WaitKey,
-    ports::{Clock, Storage},
+    ports::{Clock, Storage, Transport},
     time::{hours, millis},
 };
 use slipway_store::MemoryStore;
 
-use crate::domain::{Addresses, Broker, Data, Systems};
+use crate::domain::{Broker, Data, Systems};
 
 /// Rows and the world they will run in.
 pub(crate) struct Trial {
@@ -56,12 +57,14 @@ impl Trial {
             let sim = self.sim.clone();
             Box::pin(async move { sim.exchange(system, request).await.map_err(|broken| broken.to_string()) })
         });
-        let wire = RecordingTransport::new(wire, clock.clone());
-        let addresses = Addresses { hello: "http://hello".parse().expect("address") };
+        let wire: Arc<dyn Transport> = Arc::new(RecordingTransport::new(wire, clock.clone()));
+        let address = "http://hello".parse().expect("address");
+        let settings = SettingsBySystem::from([ConnectionSettings::of::<hello::Client>(address, Credentials::None)]);
+        let outside = Connections::new(SYSTEMS, &settings, &wire, &clock);
         let engine = Engine::start(Parts {
             store: Arc::new(MemoryStore::new(clock.clone())),
             registry: Registry::default().with(&table).expect("table"),
-            systems: Arc::new(Systems::new(Arc::new(wire), addresses)),
+            systems: Arc::new(Systems { outside }),
             clock: clock.clone(),
             random: Arc::new(SeededRandom::new(1)),
             config: EngineConfig::default(),

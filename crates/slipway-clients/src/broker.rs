@@ -2,22 +2,36 @@
 
 pub mod wire;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode, header};
-use secrecy::{ExposeSecret, SecretString};
+use http::{Method, Response, StatusCode};
+use secrecy::SecretString;
 use serde::{Serialize, de::DeserializeOwned};
 use slipway_model::{
     ports::{Transport, TransportError},
     time::secs,
 };
 
-use crate::base_url::BaseUrl;
+use crate::{
+    base_url::BaseUrl,
+    call::{Call, Class, Connection},
+    system::{Breaker, Login, Need, OutsideSystem},
+};
 use wire::{Act, Operation, OperationDetails, OperationList, Problem, RecordList, StartOperation, Wake, Woken};
 
-/// The server gives up a request of its own after 30 s; a little more, so that its answer is read.
-const TIMEOUT: Duration = secs(35);
+/// The server a command talks to; given by its flags, so it is not in the table.
+static SERVER: OutsideSystem = OutsideSystem {
+    name: "slipway",
+    title: "the server",
+    about: "the operator API",
+    used_by: &[],
+    need: Need::Required,
+    login: Login::Token,
+    timeout: secs(35), // it gives up a request of its own after 30 s; a little more, so that its answer is read
+    in_flight: 1,
+    breaker: Breaker::NEVER,
+};
 
 /// Why a call brought no result. The descriptions are the server's own sentences.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,19 +71,12 @@ pub struct Filter {
 
 /// The client.
 #[derive(Clone)]
-pub struct Client {
-    transport: Arc<dyn Transport>,
-    base: BaseUrl,
-    token: SecretString,
-}
+pub struct Client(Connection);
 
 impl Client {
-    /// The name in messages.
-    pub const SYSTEM: &'static str = "slipway";
-
     /// A client of the server at this address.
     pub fn new(transport: Arc<dyn Transport>, base: BaseUrl, token: SecretString) -> Self {
-        Self { transport, base, token }
+        Self(Connection::to_ours(&SERVER, transport, base, Some(&token)))
     }
 
     /// `GET /operations`.
@@ -112,29 +119,22 @@ impl Client {
 
     async fn get<T: DeserializeOwned>(&self, path: &[&str], query: &[(&str, Option<String>)]) -> Result<T, Error> {
         let query: Vec<_> = query.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
-        let uri = self.base.with_query(path, &query);
-        self.send(Request::builder().method(Method::GET).uri(uri), Bytes::new()).await
+        read(self.0.call(Method::GET, path).query(&query)).await
     }
 
     async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &impl Serialize) -> Result<T, Error> {
-        let body = serde_json::to_vec(body).expect("texts and numbers are JSON");
-        let request = Request::builder().method(Method::POST).uri(self.base.at(path));
-        self.send(request.header(header::CONTENT_TYPE, "application/json"), body.into()).await
+        read(self.0.call(Method::POST, path).json(body)).await
     }
+}
 
-    async fn send<T: DeserializeOwned>(&self, request: http::request::Builder, body: Bytes) -> Result<T, Error> {
-        let mut authorization = header::HeaderValue::try_from(format!("Bearer {}", self.token.expose_secret()))
-            .map_err(|_| Error::Unauthorized)?;
-        authorization.set_sensitive(true);
-        let request = request
-            .header(header::ACCEPT, "application/json")
-            .header(header::AUTHORIZATION, authorization)
-            .body(body)
-            .expect("a checked address and checked headers make a request");
-        let answer = self.transport.send(Self::SYSTEM, request, TIMEOUT).await.map_err(Error::Unreachable)?;
-        let answer = classify(answer)?;
-        serde_json::from_slice(answer.body()).map_err(|_| Error::Garbled(answer.status().as_u16()))
-    }
+async fn read<T: DeserializeOwned>(call: Call<'_>) -> Result<T, Error> {
+    let answer = call.exchange().await.map_err(|error| match error.class() {
+        Class::Unreachable(error) => Error::Unreachable(error.clone()),
+        // A token that cannot stand in a header; nothing else goes wrong before there is an answer.
+        _ => Error::Unauthorized,
+    })?;
+    let answer = classify(answer)?;
+    serde_json::from_slice(answer.body()).map_err(|_| Error::Garbled(answer.status().as_u16()))
 }
 
 /// The table: what each status means.

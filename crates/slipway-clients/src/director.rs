@@ -10,27 +10,16 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
-use slipway_model::{
-    ports::{Clock, Transport, TransportError},
-    time::secs,
-};
 
 use crate::{
-    answer::Answer,
-    base_url::BaseUrl,
-    oauth::{self, Credentials, Tokens},
+    call::{self, Class, Connection},
+    connections::SystemClient,
+    graphql::{self, Problem, Said},
 };
-
-/// As the Director's own gateway has it.
-const TIMEOUT: Duration = secs(30);
-
-/// What our token must allow.
-pub const SCOPE: &str = "runtime:read runtime:write";
 
 /// Why a call brought no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,32 +39,23 @@ pub enum Error {
     /// Our credentials or their scopes are wrong.
     #[error("the Director does not accept our credentials ({0})")]
     Denied(String),
-    /// It cannot do this now; its own word for why.
+    /// It cannot do this now; its own word for why. For creating calls the effect is unknown.
     #[error("the Director cannot do this now ({0})")]
     Troubled(String),
-    /// It, or what stands before it, cannot do this now.
-    #[error("the Director is busy or broken")]
-    Busy(#[source] Answer),
-    /// It answered something else than it promised. For creating calls the effect is unknown.
-    #[error("the Director answered something that is not {0}")]
-    Garbled(&'static str),
     /// It answered about another runtime.
     #[error("the Director answered about another runtime")]
     OtherRuntime,
-    /// There is no token to call it with.
-    #[error("no token for the Director")]
-    Token(#[source] oauth::Error),
-    /// No answer came. For creating calls the effect is unknown.
-    #[error("the Director gave no answer")]
-    Unreachable(#[source] TransportError),
+    /// It answered nothing of its own.
+    #[error(transparent)]
+    Call(#[from] call::Error),
 }
 
 impl Error {
     /// Trying again later may help.
     pub fn is_temporary(&self) -> bool {
         match self {
-            Self::Troubled(_) | Self::Busy(_) | Self::Garbled(_) | Self::Unreachable(_) => true,
-            Self::Token(error) => error.is_temporary(),
+            Self::Troubled(_) => true,
+            Self::Call(error) => error.is_temporary(),
             Self::NotFound
             | Self::Tenant(_)
             | Self::NotUnique(_)
@@ -88,23 +68,21 @@ impl Error {
     /// A creating call may have had its effect although it brought no result.
     pub fn is_effect_unknown(&self) -> bool {
         match self {
-            Self::Garbled(_) | Self::Busy(_) | Self::Troubled(_) => true,
-            Self::Unreachable(error) => matches!(error, TransportError::NoAnswer { .. }),
+            Self::Troubled(_) => true,
+            Self::Call(error) => error.is_effect_unknown(),
             Self::NotFound
             | Self::Tenant(_)
             | Self::NotUnique(_)
             | Self::Refused(_)
             | Self::Denied(_)
-            | Self::OtherRuntime
-            | Self::Token(_) => false,
+            | Self::OtherRuntime => false,
         }
     }
 
     /// How long to stay away: what was asked for, or else `usual`.
     pub fn pause_or(&self, usual: Duration) -> Duration {
         match self {
-            Self::Busy(answer) => answer.pause_or(usual),
-            Self::Token(error) => error.pause_or(usual),
+            Self::Call(error) => error.pause_or(usual),
             _ => usual,
         }
     }
@@ -119,8 +97,8 @@ impl Error {
             | Self::Troubled(name) => name,
             Self::NotFound => "NotFound",
             Self::OtherRuntime => "err_director_runtime_id_mismatch",
-            Self::Garbled(_) => "err_director_nil_response",
-            Self::Busy(_) | Self::Token(_) | Self::Unreachable(_) => "err_http_status_code",
+            Self::Call(error) if matches!(error.class(), Class::Garbled(_)) => "err_director_nil_response",
+            Self::Call(_) => "err_http_status_code",
         }
     }
 }
@@ -204,22 +182,19 @@ pub type Observer = Arc<dyn Fn(&'static str, &'static str) + Send + Sync>;
 
 /// The client.
 pub struct Client {
-    transport: Arc<dyn Transport>,
-    base: BaseUrl,
-    tokens: Tokens,
+    connection: Connection,
     observer: Option<Observer>,
 }
 
-impl Client {
-    /// The name in metrics and in the flight recorder.
-    pub const SYSTEM: &'static str = "director";
+impl SystemClient for Client {
+    const NAME: &'static str = "director";
 
-    /// A client of the Director whose GraphQL is at this address.
-    pub fn new(transport: Arc<dyn Transport>, base: BaseUrl, credentials: Credentials, clock: Arc<dyn Clock>) -> Self {
-        let tokens = Tokens::new(transport.clone(), Self::SYSTEM, credentials, clock);
-        Self { transport, base, tokens, observer: None }
+    fn over(connection: Connection) -> Self {
+        Self { connection, observer: None }
     }
+}
 
+impl Client {
     /// The same client, with somebody who counts.
     #[must_use]
     pub fn observed(self, observer: Observer) -> Self {
@@ -230,7 +205,7 @@ impl Client {
     /// [`Client::find`] first.
     pub async fn register(&self, tenant: &str, input: &RuntimeInput) -> Result<String, Error> {
         let made: Identified = self.call(tenant, queries::REGISTER, json!({ "in": input }), "a new runtime").await?;
-        if made.id.is_empty() { Err(Error::Garbled("a new runtime")) } else { Ok(made.id) }
+        if made.id.is_empty() { Err(self.garbled("a new runtime")) } else { Ok(made.id) }
     }
 
     /// One runtime. Changes nothing.
@@ -313,52 +288,24 @@ impl Client {
         variables: Value,
         what: &'static str,
     ) -> Result<T, Error> {
-        let body: Bytes = json!({ "query": query, "variables": variables }).to_string().into();
-        let mut authorization = self.tokens.authorization().await.map_err(Error::Token)?;
-        let mut answer = self.send(tenant, authorization.clone(), body.clone()).await?;
-        if answer.status() == StatusCode::UNAUTHORIZED {
-            self.tokens.forget(&authorization).await;
-            authorization = self.tokens.authorization().await.map_err(Error::Token)?;
-            answer = self.send(tenant, authorization, body).await?;
-        }
-        read(&answer, what)
-    }
-
-    async fn send(&self, tenant: &str, authorization: HeaderValue, body: Bytes) -> Result<Response<Bytes>, Error> {
         let tenant = HeaderValue::try_from(tenant).map_err(|_| Error::Tenant("TenantRequired".to_owned()))?;
-        let request = Request::post(self.base.at(&[]))
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::ACCEPT, "application/json")
-            .header(header::AUTHORIZATION, authorization)
-            .header("Tenant", tenant)
-            .body(body)
-            .expect("a checked address and checked headers make a request");
-        self.transport.send(Self::SYSTEM, request, TIMEOUT).await.map_err(Error::Unreachable)
+        let call = self.connection.call(Method::POST, &[]).header(HeaderName::from_static("tenant"), tenant);
+        let answer = call.json(&json!({ "query": query, "variables": variables })).send().await?;
+        match graphql::read(&answer) {
+            Said::Result(result) => Ok(result),
+            Said::Error(problem) => Err(classify(problem)),
+            Said::Nothing => Err(self.garbled(what)),
+        }
     }
-}
 
-#[derive(Deserialize)]
-struct Reply<T> {
-    #[serde(default = "nothing")]
-    data: Option<Named<T>>,
-    #[serde(default)]
-    errors: Vec<Problem>,
-}
+    /// The error of a caller who waits no longer: the effect is unknown then, as after any lost answer.
+    pub fn late(&self) -> Error {
+        self.garbled("an answer in time")
+    }
 
-/// Serde's own default would ask the same of `T`.
-fn nothing<T>() -> Option<T> {
-    None
-}
-
-#[derive(Deserialize)]
-struct Named<T> {
-    result: Option<T>,
-}
-
-#[derive(Deserialize)]
-struct Problem {
-    #[serde(default)]
-    extensions: Extensions,
+    fn garbled(&self, what: &'static str) -> Error {
+        self.connection.error(Class::Garbled(what)).into()
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -369,30 +316,9 @@ struct Extensions {
     error: String,
 }
 
-/// The status first, then the errors, then the result.
-fn read<T: DeserializeOwned>(answer: &Response<Bytes>, what: &'static str) -> Result<T, Error> {
-    match answer.status() {
-        StatusCode::OK => {}
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            return Err(Error::Denied(answer.status().as_str().to_owned()));
-        }
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
-            return Err(Error::Busy(Answer::of(answer)));
-        }
-        status if status.is_server_error() => return Err(Error::Busy(Answer::of(answer))),
-        status => return Err(Error::Refused(format!("status {}", status.as_u16()))),
-    }
-    let reply: Reply<T> = serde_json::from_slice(answer.body()).map_err(|_| Error::Garbled(what))?;
-    match (reply.errors.into_iter().next(), reply.data.and_then(|data| data.result)) {
-        (Some(problem), _) => Err(classify(problem.extensions)),
-        (None, Some(result)) => Ok(result),
-        (None, None) => Err(Error::Garbled(what)),
-    }
-}
-
 /// The table: what each code means. A code we do not know may pass.
-fn classify(problem: Extensions) -> Error {
-    let Extensions { error_code, error } = problem;
+fn classify(problem: Problem<Extensions>) -> Error {
+    let Extensions { error_code, error } = problem.extensions;
     let name = if error.is_empty() { format!("error {error_code}") } else { error };
     match error_code {
         20 => Error::NotFound,

@@ -10,16 +10,10 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use slipway_model::{
-    ports::{Clock, Transport, TransportError},
-    time::secs,
-};
+use slipway_model::ports::{Clock, Transport, TransportError};
 use tokio::sync::Mutex;
 
 use crate::{answer::Answer, base_url::BaseUrl};
-
-/// The longest a call may take; tokens are given out from memory.
-const TIMEOUT: Duration = secs(30);
 
 /// Why there is no token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,16 +51,14 @@ impl Error {
 }
 
 /// Who we are, and where tokens are.
-#[derive(Clone)]
-pub struct Credentials {
+#[derive(Debug, Clone)]
+pub struct ClientCredentials {
     /// The token endpoint.
     pub url: BaseUrl,
     /// Our id there.
     pub client_id: String,
     /// Our secret there.
     pub client_secret: SecretString,
-    /// What the tokens shall allow, separated by spaces; empty asks for nothing in particular.
-    pub scope: &'static str,
 }
 
 #[derive(Deserialize)]
@@ -81,27 +73,32 @@ struct Kept {
 }
 
 /// The cache.
-pub struct Tokens {
+pub(crate) struct Tokens {
     transport: Arc<dyn Transport>,
     system: &'static str,
-    credentials: Credentials,
+    credentials: ClientCredentials,
+    scope: &'static str,
+    timeout: Duration,
     clock: Arc<dyn Clock>,
     kept: Mutex<Option<Kept>>,
 }
 
 impl Tokens {
-    /// No token yet.
-    pub fn new(
+    /// No token yet. `scope` is what the tokens shall allow, separated by spaces; empty asks for nothing in
+    /// particular.
+    pub(crate) fn new(
         transport: Arc<dyn Transport>,
         system: &'static str,
-        credentials: Credentials,
+        credentials: ClientCredentials,
+        scope: &'static str,
+        timeout: Duration,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { transport, system, credentials, clock, kept: Mutex::new(None) }
+        Self { transport, system, credentials, scope, timeout, clock, kept: Mutex::new(None) }
     }
 
     /// The `Authorization` header. Whoever comes while one is fetched waits for that one.
-    pub async fn authorization(&self) -> Result<HeaderValue, Error> {
+    pub(crate) async fn authorization(&self) -> Result<HeaderValue, Error> {
         let mut kept = self.kept.lock().await;
         if let Some(good) = kept.as_ref().filter(|kept| self.clock.monotonic() < kept.renew_at) {
             return Ok(good.header.clone());
@@ -113,7 +110,7 @@ impl Tokens {
     }
 
     /// This token was refused: the next caller gets another one. One that was replaced meanwhile stays.
-    pub async fn forget(&self, refused: &HeaderValue) {
+    pub(crate) async fn forget(&self, refused: &HeaderValue) {
         let mut kept = self.kept.lock().await;
         if kept.as_ref().is_some_and(|kept| kept.header == *refused) {
             *kept = None;
@@ -121,14 +118,14 @@ impl Tokens {
     }
 
     async fn fetch(&self) -> Result<Kept, Error> {
-        let Credentials { url, client_id, client_secret, scope } = &self.credentials;
+        let ClientCredentials { url, client_id, client_secret } = &self.credentials;
         let pair = STANDARD.encode(format!("{client_id}:{}", client_secret.expose_secret()));
         let mut basic = HeaderValue::try_from(format!("Basic {pair}")).map_err(|_| Error::Garbled)?;
         basic.set_sensitive(true);
         let mut form = "grant_type=client_credentials".to_owned();
-        if !scope.is_empty() {
+        if !self.scope.is_empty() {
             form.push_str("&scope=");
-            form.push_str(&scope.replace(':', "%3A").replace(' ', "+"));
+            form.push_str(&self.scope.replace(':', "%3A").replace(' ', "+"));
         }
         let request = Request::post(url.at(&[]))
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
@@ -137,7 +134,7 @@ impl Tokens {
             .body(Bytes::from(form))
             .expect("a checked address and checked headers make a request");
         let asked_at = self.clock.monotonic();
-        let answer = self.transport.send(self.system, request, TIMEOUT).await.map_err(Error::Unreachable)?;
+        let answer = self.transport.send(self.system, request, self.timeout).await.map_err(Error::Unreachable)?;
         match answer.status() {
             StatusCode::OK => {}
             StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {

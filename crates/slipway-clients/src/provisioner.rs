@@ -12,21 +12,32 @@ pub mod wire;
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, header};
-use secrecy::{ExposeSecret, SecretString};
+use http::{HeaderName, HeaderValue, Method};
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use slipway_model::{
-    ports::{Transport, TransportError},
-    time::secs,
-};
+use slipway_model::{ports::Transport, time::secs};
 
-use crate::{answer::Answer, base_url::BaseUrl};
+use crate::{
+    base_url::BaseUrl,
+    call::{self, Class, Connection},
+    graphql::{self, Problem, Said},
+    system::{Breaker, Login, Need, OutsideSystem},
+};
 use wire::{OperationStatus, RuntimeStatus};
 
-/// Mutations are answered within 30 s at worst; four times that is what known clients wait.
-const TIMEOUT: Duration = secs(120);
+/// Not in the table until somebody is configured with it.
+static PROVISIONER: OutsideSystem = OutsideSystem {
+    name: "provisioner",
+    title: "the provisioner",
+    about: "the provisioner's GraphQL",
+    used_by: &[],
+    need: Need::Optional,
+    login: Login::Token,
+    timeout: secs(120), // mutations are answered within 30 s at worst; four times that is what known clients wait
+    in_flight: 64,
+    breaker: Breaker::USUAL,
+};
 
 /// Why a call brought no result. The messages are the server's own sentences.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,26 +72,17 @@ pub enum Error {
         /// In a sentence.
         message: String,
     },
-    /// It, or what stands before it, cannot do this now.
-    #[error("the provisioner is busy or broken")]
-    Busy(#[source] Answer),
-    /// It answered something else than it promised.
-    #[error("the provisioner answered something that is not {0}")]
-    Garbled(&'static str),
-    /// No answer came. The effect is unknown.
-    #[error("the provisioner gave no answer")]
-    Unreachable(#[source] TransportError),
+    /// It answered nothing of its own.
+    #[error(transparent)]
+    Call(#[from] call::Error),
 }
 
 impl Error {
     /// Trying again later may help.
     pub fn is_temporary(&self) -> bool {
         match self {
-            Self::InProgress { .. }
-            | Self::Troubled { .. }
-            | Self::Busy(_)
-            | Self::Garbled(_)
-            | Self::Unreachable(_) => true,
+            Self::InProgress { .. } | Self::Troubled { .. } => true,
+            Self::Call(error) => error.is_temporary(),
             Self::NotFound(_) | Self::Refused { .. } | Self::Denied(_) => false,
         }
     }
@@ -88,7 +90,7 @@ impl Error {
     /// How long to stay away: what was asked for, or else `usual`.
     pub fn pause_or(&self, usual: Duration) -> Duration {
         match self {
-            Self::Busy(answer) => answer.pause_or(usual),
+            Self::Call(error) => error.pause_or(usual),
             _ => usual,
         }
     }
@@ -105,19 +107,12 @@ pub struct Owner<'a> {
 
 /// The client.
 #[derive(Clone)]
-pub struct Client {
-    transport: Arc<dyn Transport>,
-    base: BaseUrl,
-    token: Option<SecretString>,
-}
+pub struct Client(Connection);
 
 impl Client {
-    /// The name in metrics and in the flight recorder.
-    pub const SYSTEM: &'static str = "provisioner";
-
     /// A client of the provisioner whose GraphQL is at this address.
     pub fn new(transport: Arc<dyn Transport>, base: BaseUrl, token: Option<SecretString>) -> Self {
-        Self { transport, base, token }
+        Self(Connection::to_ours(&PROVISIONER, transport, base, token.as_ref()))
     }
 
     /// `provisionRuntime`. Send the same name and settings again after an unknown effect.
@@ -183,49 +178,22 @@ impl Client {
                 message: format!("the {name} cannot stand in a header"),
             })
         };
-        let mut request = Request::post(self.base.at(&[]))
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::ACCEPT, "application/json")
-            .header("tenant", header_of(owner.tenant, "tenant")?);
+        let tenant = header_of(owner.tenant, "tenant")?;
+        let mut call = self.0.call(Method::POST, &[]).header(HeaderName::from_static("tenant"), tenant);
         if let Some(sub_account) = owner.sub_account {
-            request = request.header("sub-account", header_of(sub_account, "sub-account")?);
+            call = call.header(HeaderName::from_static("sub-account"), header_of(sub_account, "sub-account")?);
         }
-        if let Some(token) = &self.token {
-            let mut bearer = header_of(&format!("Bearer {}", token.expose_secret()), "token")?;
-            bearer.set_sensitive(true);
-            request = request.header(header::AUTHORIZATION, bearer);
+        let answer = call.json(&json!({ "query": query, "variables": variables })).exchange().await?;
+        let said = graphql::read(&answer);
+        // A document that is refused comes with 4xx and says why in its body; what may pass says nothing there.
+        match (self.0.succeed(answer), said) {
+            (Err(error), _) if error.is_temporary() => Err(error.into()),
+            (_, Said::Error(problem)) => Err(classify(problem)),
+            (Err(error), _) => Err(error.into()),
+            (Ok(_), Said::Result(result)) => Ok(result),
+            (Ok(_), Said::Nothing) => Err(self.0.error(Class::Garbled(what)).into()),
         }
-        let body: Bytes = json!({ "query": query, "variables": variables }).to_string().into();
-        let request = request.body(body).expect("a checked address and checked headers make a request");
-        let answer = self.transport.send(Self::SYSTEM, request, TIMEOUT).await.map_err(Error::Unreachable)?;
-        read(&answer, what)
     }
-}
-
-#[derive(Deserialize)]
-struct Reply<T> {
-    #[serde(default = "nothing")]
-    data: Option<Named<T>>,
-    #[serde(default)]
-    errors: Vec<Problem>,
-}
-
-/// Serde's own default would ask the same of `T`.
-fn nothing<T>() -> Option<T> {
-    None
-}
-
-#[derive(Deserialize)]
-struct Named<T> {
-    result: Option<T>,
-}
-
-#[derive(Deserialize)]
-struct Problem {
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    extensions: Extensions,
 }
 
 #[derive(Default, Deserialize)]
@@ -238,33 +206,8 @@ struct Extensions {
     operation_id: Option<String>,
 }
 
-/// Errors in the body first, since a document that is refused comes with 4xx and says why; then the status.
-fn read<T: DeserializeOwned>(answer: &Response<Bytes>, what: &'static str) -> Result<T, Error> {
-    let status = answer.status();
-    if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::REQUEST_TIMEOUT {
-        return Err(Error::Busy(Answer::of(answer)));
-    }
-    let reply = serde_json::from_slice::<Reply<T>>(answer.body());
-    match reply {
-        Ok(Reply { errors, data }) => match (errors.into_iter().next(), data.and_then(|data| data.result)) {
-            (Some(problem), _) => Err(classify(problem)),
-            (None, Some(result)) if status.is_success() => Ok(result),
-            (None, _) => Err(without_errors(answer, what)),
-        },
-        Err(_) => Err(without_errors(answer, what)),
-    }
-}
-
-fn without_errors(answer: &Response<Bytes>, what: &'static str) -> Error {
-    match answer.status() {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Error::Denied(Answer::of(answer).to_string()),
-        status if status.is_success() => Error::Garbled(what),
-        _ => Error::Refused { reason: "err_http_status_code".to_owned(), message: Answer::of(answer).to_string() },
-    }
-}
-
 /// The table, in the order in which the reasons are looked at.
-fn classify(problem: Problem) -> Error {
+fn classify(problem: Problem<Extensions>) -> Error {
     let Problem { message, extensions: Extensions { error_code, error_reason: reason, operation_id: operation } } =
         problem;
     match (reason.as_str(), error_code) {

@@ -7,65 +7,18 @@
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
-
-use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode, header};
+use http::Method;
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
-use slipway_model::{
-    ports::{Transport, TransportError},
-    time::secs,
-};
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{answer::Answer, base_url::BaseUrl};
-
-/// Its own limit.
-const TIMEOUT: Duration = secs(30);
+pub use crate::call::Error;
+use crate::{call::Connection, connections::SystemClient};
 
 /// It takes no longer body.
 pub const BODY_MAX: usize = 100_000;
 
-/// Why a call brought no result.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// It does not keep this cluster, or not in this version.
-    #[error("the Reconciler does not know this cluster")]
-    NotFound,
-    /// It will not do this, however often it is asked.
-    #[error("the Reconciler refused the request")]
-    Refused(#[source] Answer),
-    /// The configuration is longer than it takes.
-    #[error("the configuration has {0} bytes, and the Reconciler takes at most {BODY_MAX}")]
-    TooLong(usize),
-    /// It cannot do this now.
-    #[error("the Reconciler is busy or broken")]
-    Busy(#[source] Answer),
-    /// It answered something else than it promised.
-    #[error("the Reconciler answered something that is not {0}")]
-    Garbled(&'static str),
-    /// No answer came. The effect is unknown, and a repeat does no harm.
-    #[error("the Reconciler gave no answer")]
-    Unreachable(#[source] TransportError),
-}
-
-impl Error {
-    /// Trying again later may help.
-    pub fn is_temporary(&self) -> bool {
-        match self {
-            Self::Busy(_) | Self::Garbled(_) | Self::Unreachable(_) => true,
-            Self::NotFound | Self::Refused(_) | Self::TooLong(_) => false,
-        }
-    }
-
-    /// How long to stay away: what was asked for, or else `usual`.
-    pub fn pause_or(&self, usual: Duration) -> Duration {
-        match self {
-            Self::Busy(answer) => answer.pause_or(usual),
-            _ => usual,
-        }
-    }
-}
+/// What every answer about a cluster is.
+const STANDING: &str = "the standing of a cluster";
 
 /// What a cluster shall have. Every field is sent, empty where there is nothing to say.
 #[derive(Debug, Clone, Serialize)]
@@ -219,69 +172,36 @@ pub enum Status {
 
 /// The client.
 #[derive(Clone)]
-pub struct Client {
-    transport: Arc<dyn Transport>,
-    base: BaseUrl,
+pub struct Client(Connection);
+
+impl SystemClient for Client {
+    const NAME: &'static str = "reconciler";
+
+    fn over(connection: Connection) -> Self {
+        Self(connection)
+    }
 }
 
 impl Client {
-    /// The name in metrics and in the flight recorder.
-    pub const SYSTEM: &'static str = "reconciler";
-
-    /// A client of the Reconciler at this address, the part before `/v1`.
-    pub fn new(transport: Arc<dyn Transport>, base: BaseUrl) -> Self {
-        Self { transport, base }
-    }
-
     /// Says what a cluster shall have. The same again is the same version, and another run.
     pub async fn apply(&self, cluster: &Cluster) -> Result<Standing, Error> {
-        let body = serde_json::to_vec(cluster).map_err(|_| Error::Garbled("a cluster"))?;
-        if body.len() > BODY_MAX {
-            return Err(Error::TooLong(body.len()));
-        }
-        read(&self.send(Method::POST, &["v1", "clusters"], body.into()).await?)
+        self.0.call(Method::POST, &["v1", "clusters"]).json(cluster).at_most(BODY_MAX)?.read(STANDING).await
     }
 
-    /// How one version of a cluster's configuration stands. Changes nothing.
+    /// How one version of a cluster's configuration stands; not found if it is not kept, or not in this
+    /// version. Changes nothing.
     pub async fn standing(&self, runtime_id: &str, version: i64) -> Result<Standing, Error> {
         let path = ["v1", "clusters", runtime_id, "configs", &version.to_string(), "status"];
-        read(&self.send(Method::GET, &path, Bytes::new()).await?)
+        self.0.call(Method::GET, &path).read(STANDING).await
     }
 
     /// How a cluster stands. Changes nothing.
     pub async fn latest(&self, runtime_id: &str) -> Result<Standing, Error> {
-        read(&self.send(Method::GET, &["v1", "clusters", runtime_id, "status"], Bytes::new()).await?)
+        self.0.call(Method::GET, &["v1", "clusters", runtime_id, "status"]).read(STANDING).await
     }
 
-    /// Has a cluster cleaned up and forgotten. One that is not there is [`Error::NotFound`].
+    /// Has a cluster cleaned up and forgotten; not found if it is not there.
     pub async fn delete(&self, runtime_id: &str) -> Result<(), Error> {
-        self.send(Method::DELETE, &["v1", "clusters", runtime_id], Bytes::new()).await.map(drop)
+        self.0.call(Method::DELETE, &["v1", "clusters", runtime_id]).send().await.map(drop)
     }
-
-    async fn send(&self, method: Method, path: &[&str], body: Bytes) -> Result<Response<Bytes>, Error> {
-        let mut request =
-            Request::builder().method(method).uri(self.base.at(path)).header(header::ACCEPT, "application/json");
-        if !body.is_empty() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
-        }
-        let request = request.body(body).expect("a checked address and fixed headers make a request");
-        classify(self.transport.send(Self::SYSTEM, request, TIMEOUT).await.map_err(Error::Unreachable)?)
-    }
-}
-
-/// The table: what each status means.
-fn classify(answer: Response<Bytes>) -> Result<Response<Bytes>, Error> {
-    match answer.status() {
-        StatusCode::OK | StatusCode::CREATED => Ok(answer),
-        StatusCode::NOT_FOUND => Err(Error::NotFound),
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
-            Err(Error::Busy(Answer::of(&answer)))
-        }
-        status if status.is_server_error() => Err(Error::Busy(Answer::of(&answer))),
-        _ => Err(Error::Refused(Answer::of(&answer))),
-    }
-}
-
-fn read<T: DeserializeOwned>(answer: &Response<Bytes>) -> Result<T, Error> {
-    serde_json::from_slice(answer.body()).map_err(|_| Error::Garbled("the standing of a cluster"))
 }

@@ -9,6 +9,14 @@ use slipway_model::{
     ports::{BoxFuture, Clock, Transport, TransportError},
 };
 
+use crate::{
+    SYSTEMS,
+    call::Connection,
+    connections::{ConnectionSettings, Credentials, SystemClient},
+    oauth::ClientCredentials,
+    system::Login,
+};
+
 /// Time that stands still.
 pub(crate) struct StillClock;
 
@@ -26,6 +34,31 @@ impl Clock for StillClock {
     }
 }
 
+/// The clock of a paused runtime.
+pub(crate) struct PausedClock(tokio::time::Instant);
+
+impl Default for PausedClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the port")]
+    fn default() -> Self {
+        Self(tokio::time::Instant::now())
+    }
+}
+
+impl Clock for PausedClock {
+    fn wall(&self) -> Timestamp {
+        Timestamp::from_micros(0) + self.monotonic()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the port")]
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
 /// Gives everybody the same answer; those who ask for a token get one.
 #[derive(Clone)]
 pub(crate) struct Always {
@@ -35,7 +68,7 @@ pub(crate) struct Always {
 }
 
 impl Always {
-    pub(crate) fn with_token(status: u16, body: &'static str) -> Self {
+    pub(crate) fn saying(status: u16, body: &'static str) -> Self {
         Self { status, body, lost: false }
     }
 
@@ -66,7 +99,7 @@ impl Transport for Always {
 }
 
 /// The simulators without a network.
-pub(crate) struct SimTransport(pub(crate) slipway_sim::Systems);
+struct SimTransport(slipway_sim::Systems);
 
 impl Transport for SimTransport {
     fn send<'a>(
@@ -82,7 +115,32 @@ impl Transport for SimTransport {
     }
 }
 
-/// A transport for clients that want it shared.
-pub(crate) fn shared(transport: impl Transport) -> Arc<dyn Transport> {
-    Arc::new(transport)
+/// A client over this wire, with some credentials.
+pub(crate) fn talking_to<C: SystemClient>(wire: impl Transport) -> C {
+    client(wire, ("me".to_owned(), "s".to_owned()))
+}
+
+/// A client of the simulators, with the credentials that those who ask for any know.
+pub(crate) fn simulated<C: SystemClient>(sim: &slipway_sim::Systems) -> C {
+    simulated_as(sim, sim.director.client())
+}
+
+/// The same with other credentials.
+pub(crate) fn simulated_as<C: SystemClient>(sim: &slipway_sim::Systems, credentials: (String, String)) -> C {
+    client(SimTransport(sim.clone()), credentials)
+}
+
+fn client<C: SystemClient>(wire: impl Transport, (client_id, secret): (String, String)) -> C {
+    let row = SYSTEMS.iter().find(|system| system.name == C::NAME).expect("a row");
+    let (base, credentials) = match row.login {
+        Login::ClientCredentials { .. } => {
+            let url = "http://system/oauth2/token".parse().expect("address");
+            let client = ClientCredentials { url, client_id, client_secret: secret.into() };
+            ("http://system/graphql", Credentials::Client(client))
+        }
+        Login::None | Login::Basic | Login::Token => ("http://system", Credentials::None),
+    };
+    let settings = ConnectionSettings::new(row, base.parse().expect("address"), credentials);
+    let clock: Arc<dyn Clock> = Arc::new(StillClock);
+    C::over(Connection::new(row, Some(&settings), Arc::new(wire), &clock))
 }

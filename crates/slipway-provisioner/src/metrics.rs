@@ -11,6 +11,7 @@ use std::{
 };
 
 use prometheus_client::{
+    collector::Collector,
     encoding::{EncodeLabelSet, text},
     metrics::{
         counter::Counter,
@@ -31,6 +32,9 @@ use slipway_model::{
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use crate::OperationKind;
+
+/// Prefix of all names that are ours.
+const PREFIX: &str = "slipway_provisioner";
 
 /// How long a count of the database is good.
 const COUNTED_FOR: Duration = secs(15);
@@ -161,7 +165,7 @@ impl Default for Metrics {
             let name = format!("kcp_provisioner_in_progress_{name}_operations_total");
             all.registry.register(name, "Operations in progress", gauge.clone());
         }
-        let r = all.registry.sub_registry_with_prefix("slipway_provisioner");
+        let r = all.registry.sub_registry_with_prefix(PREFIX);
         r.register("operations", "Operations by type and state", all.operations.clone());
         let seconds = Unit::Seconds;
         r.register_with_unit("operation_duration", "To the end", seconds.clone(), all.operation_duration.clone());
@@ -179,6 +183,13 @@ impl Default for Metrics {
 }
 
 impl Metrics {
+    /// The same, with figures that are read at each look.
+    #[must_use]
+    pub fn with(mut self, figures: impl Collector) -> Self {
+        self.registry.sub_registry_with_prefix(PREFIX).register_collector(Box::new(figures));
+        self
+    }
+
     /// Counts the engine's news until there is no engine.
     pub async fn count(&self, mut news: Receiver<Event>, clock: &dyn Clock) {
         loop {

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use slipway_clients::{chain, director};
+use slipway_clients::{call::Class as CallClass, chain, director};
 use slipway_model::{
     Timestamp,
     ports::{Clock, Runtimes},
@@ -112,7 +112,7 @@ impl Registrar<'_> {
             biased;
             answer = call => answer,
             // The effect is unknown then, as after any lost answer.
-            () = self.clock.sleep(CALL_MAX) => Err(director::Error::Garbled("an answer in time")),
+            () = self.clock.sleep(CALL_MAX) => Err(self.director.late()),
         }
     }
 
@@ -168,23 +168,24 @@ impl Registrar<'_> {
 /// The table: what an error of the Director is for our client.
 pub fn api_error(error: &director::Error) -> ApiError {
     use director::Error;
-    let class = match error {
-        Error::NotFound | Error::NotUnique(_) | Error::Refused(_) | Error::Tenant(_) => Class::BadRequest,
-        Error::Denied(_) => Class::BadGateway,
-        Error::Troubled(_) | Error::OtherRuntime => Class::Internal,
-        Error::Token(error) if !error.is_temporary() => Class::BadGateway,
-        Error::Busy(_) | Error::Garbled(_) | Error::Token(_) | Error::Unreachable(_) => Class::External,
-    };
-    let blamed = match error {
-        Error::Unreachable(_) | Error::Garbled(_) | Error::OtherRuntime => component::DIRECTOR_CLIENT,
-        Error::Token(_) => "mps oauth2",
-        Error::NotFound
-        | Error::NotUnique(_)
-        | Error::Refused(_)
-        | Error::Tenant(_)
-        | Error::Denied(_)
-        | Error::Troubled(_)
-        | Error::Busy(_) => component::DIRECTOR,
+    let (class, blamed) = match error {
+        Error::NotFound | Error::NotUnique(_) | Error::Refused(_) | Error::Tenant(_) => {
+            (Class::BadRequest, component::DIRECTOR)
+        }
+        Error::Denied(_) => (Class::BadGateway, component::DIRECTOR),
+        Error::Troubled(_) => (Class::Internal, component::DIRECTOR),
+        Error::OtherRuntime => (Class::Internal, component::DIRECTOR_CLIENT),
+        Error::Call(call) => match call.class() {
+            CallClass::NotFound | CallClass::Conflict(_) | CallClass::Refused(_) | CallClass::TooLong { .. } => {
+                (Class::BadRequest, component::DIRECTOR)
+            }
+            CallClass::Denied(_) => (Class::BadGateway, component::DIRECTOR),
+            CallClass::NoToken(error) if !error.is_temporary() => (Class::BadGateway, "mps oauth2"),
+            CallClass::NoToken(_) => (Class::External, "mps oauth2"),
+            CallClass::Busy(_) => (Class::External, component::DIRECTOR),
+            CallClass::Garbled(_) | CallClass::Unreachable(_) => (Class::External, component::DIRECTOR_CLIENT),
+            CallClass::NotSetUp => (Class::Internal, component::DIRECTOR_CLIENT),
+        },
     };
     let cause = if matches!(error, Error::Tenant(_)) { ", cause: tenant" } else { "" };
     ApiError::new(class, error.reason(), format!("the runtime cannot be registered, {error}{cause}")).blaming(blamed)
@@ -192,6 +193,7 @@ pub fn api_error(error: &director::Error) -> ApiError {
 
 #[cfg(test)]
 mod tests {
+    use slipway_clients::{SYSTEMS, SystemClient as _, call};
     use slipway_model::ports::TransportError;
 
     use super::*;
@@ -199,8 +201,10 @@ mod tests {
     #[test]
     fn every_error_of_the_director_has_its_class() {
         use director::Error;
-        let silence = TransportError::NoAnswer { system: "director", problem: "x".to_owned() };
         let word = || "Word".to_owned();
+        let row = SYSTEMS.iter().find(|system| system.name == director::Client::NAME).expect("a row");
+        let call = |class| Error::Call(call::Error::new(row, class));
+        let silence = TransportError::NoAnswer { system: "director", problem: "x".to_owned() };
         for (error, code, blamed) in [
             (Error::NotFound, 400, "compass director"),
             (Error::NotUnique(word()), 400, "compass director"),
@@ -209,8 +213,8 @@ mod tests {
             (Error::Denied(word()), 502, "compass director"),
             (Error::Troubled(word()), 500, "compass director"),
             (Error::OtherRuntime, 500, "compass director client"),
-            (Error::Garbled("x"), 501, "compass director client"),
-            (Error::Unreachable(silence), 501, "compass director client"),
+            (call(CallClass::Garbled("x")), 501, "compass director client"),
+            (call(CallClass::Unreachable(silence)), 501, "compass director client"),
         ] {
             let said = api_error(&error);
             assert_eq!((said.class.code(), said.component), (code, blamed), "{error}");

@@ -10,6 +10,7 @@ mod clusters;
 mod folder;
 mod landscape;
 mod provisioning;
+mod systems;
 
 use std::{
     io,
@@ -21,6 +22,7 @@ use slipway_server::{
     ConfigError, News, Server, Settings, Sources, StartError, Status, config,
     manager::{ManagerRole, RoleError},
     provisioner,
+    systems::UsedBy,
 };
 use slipway_sim::{Listening, Systems};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
@@ -118,11 +120,9 @@ impl Plan {
         let folder = Folder::take(&data_dir)?;
         let systems = Systems::default();
         let mut listening = systems.listen().await.map_err(UpError::Simulator)?;
-        let url_of = |name: &str| {
-            listening.iter().find(|(other, _)| *other == name).map(|(_, socket)| socket.url()).unwrap_or_default()
-        };
         let mut sources = Sources { file: None, environment: folder.variables(), flags: Vec::new() };
-        sources.environment.push(("SLIPWAY_HELLO__URL".to_owned(), url_of("hello")));
+        let simulated = systems::settings(UsedBy::Broker, &systems, &listening);
+        sources.environment.extend(systems::variables(&simulated));
         sources.environment.push(("SLIPWAY_LOG__LEVEL".to_owned(), "warn".to_owned()));
         // Those of the caller go over ours; the address has a flag of its own.
         sources.environment.extend(environment.into_iter().filter(|(name, _)| name != "SLIPWAY_LISTEN"));
@@ -144,16 +144,12 @@ impl Plan {
         let server = Server::start(settings).await?;
         tokio::spawn(pass_on(systems.hello.reads(), server.news()));
         let manager = landscape::manage(folder.path(), &clusters).await?;
-        let url_of = |name: &str| {
-            listening.iter().find(|(other, _)| *other == name).map(|(_, socket)| socket.url()).unwrap_or_default()
-        };
         let place = provisioning::Place {
             folder: &folder,
             server: &server,
             clusters: &clusters,
             systems: &systems,
-            director: url_of("director"),
-            reconciler: url_of("reconciler"),
+            outside: systems::settings(UsedBy::Provisioner, &systems, &listening),
             listen: provisioner,
             pace,
         };

@@ -9,9 +9,10 @@ pub mod keys;
 mod layers;
 mod raw;
 mod settings;
+pub(crate) mod systems;
 
 use figment2::{
-    Figment,
+    Figment, Provider,
     error::{Actual, Kind},
     providers::Format,
 };
@@ -44,20 +45,25 @@ impl ConfigError {
 
 /// Reads and checks a configuration.
 pub fn load(sources: &Sources) -> Result<Settings, ConfigError> {
-    let mut figment = Figment::new();
+    let mut layers: Vec<Box<dyn Provider>> = Vec::new();
     if let Some(path) = &sources.file {
         // Read here and not by the provider: that one looks for the file in parent folders too,
         // and passes over a missing one.
         let text = std::fs::read_to_string(path)
             .map_err(|error| ConfigError(format!("the file {} cannot be read: {error}", path.display())))?;
         if !text.trim().is_empty() {
-            figment = figment.merge(Yaml::string(&text));
+            layers.push(Box::new(Yaml::string(&text)));
         }
     }
-    figment = figment.merge(layers::Texts::environment(&sources.environment)?);
-    figment = figment.merge(layers::Texts::flags(&sources.flags)?);
-    let raw = figment.extract_lossy::<raw::Raw>().map_err(|error| explain(&error, sources))?;
-    Settings::of(raw)
+    layers.push(Box::new(layers::Texts::environment(&sources.environment)?));
+    layers.push(Box::new(layers::Texts::flags(&sources.flags)?));
+    let part = |of_systems| {
+        let merge = |all: Figment, layer: &dyn Provider| all.merge(systems::Part { layer, of_systems });
+        layers.iter().fold(Figment::new(), |all, layer| merge(all, &**layer))
+    };
+    let raw = part(false).extract_lossy::<raw::Raw>().map_err(|error| explain(&error, sources))?;
+    let systems = systems::read(&part(true), |error| explain(error, sources))?;
+    Settings::of(raw, systems)
 }
 
 /// Words for an error of the layers. `figment2` would print the value, which may be a secret.

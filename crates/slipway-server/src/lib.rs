@@ -13,6 +13,7 @@ pub mod provisioner;
 mod server;
 pub mod shoots;
 mod signals;
+pub mod systems;
 
 pub use config::{ConfigError, Settings, Sources};
 pub use server::{News, Server, StartError, Store};

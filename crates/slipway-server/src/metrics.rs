@@ -6,6 +6,7 @@
 use std::sync::{Arc, atomic::AtomicU64};
 
 use prometheus_client::{
+    collector::Collector,
     encoding::{EncodeLabelSet, text},
     metrics::{
         counter::Counter,
@@ -133,6 +134,12 @@ impl Metrics {
         r.register("ready", "1 while the engine is at work", all.ready.clone());
         r.register("news_missed", "Engine news that came too fast to be counted here", all.news_missed.clone());
         all
+    }
+
+    /// The same, with figures that are read at each look.
+    pub(crate) fn with(mut self, figures: impl Collector) -> Self {
+        self.registry.register_collector(Box::new(figures));
+        self
     }
 
     /// Counts the engine's news until there is no engine.

@@ -8,13 +8,13 @@ mod file;
 
 use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
-use slipway_clients::{HttpTransport, director, oauth::Credentials, reconciler};
+use slipway_clients::{UsedBy, director, reconciler};
 use slipway_engine::{Engine, EngineConfig, Parts, RecordingTransport, SystemClock, SystemRandom};
 use slipway_kube::{
     access::{ConnectError, from_kubeconfig, in_cluster},
     wire::{Api as Kubernetes, ClientTransport},
 };
-use slipway_model::ports::{Clock, Runtimes, Storage, Transport, TransportError};
+use slipway_model::ports::{Clock, Runtimes, Storage, TransportError};
 use slipway_provisioner::{
     Api, Catalogue, Installer, Metrics, Provisioner, Systems,
     auth::{Gate, Issuer},
@@ -28,7 +28,11 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use self::figures::Figures;
-pub use self::file::{DirectorFile, File, FileError, InstallerFile, IssuerFile};
+pub use self::file::{File, FileError, IssuerFile};
+use crate::{
+    config::systems::check_required,
+    systems::{HealthFigures, Outside},
+};
 pub use slipway_provisioner::auth::{LocalIssuer, Scope};
 
 /// Why the role does not start. Each is one sentence that says what to do.
@@ -99,19 +103,17 @@ impl ProvisionerRole {
         let Given { storage, runtimes, control_plane, mut issuers, engine: config, file } = given;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let random = Arc::new(SystemRandom::default());
-        let wire: Arc<dyn Transport> = Arc::new(RecordingTransport::new(HttpTransport::new()?, clock.clone()));
+        check_required(UsedBy::Provisioner, &file.systems).map_err(FileError::from)?;
+        let Outside { connections, wire, health } = Outside::connect(&file.systems, &clock)?;
         issuers.extend(file.issuers(&wire, &clock)?);
-        let metrics = Arc::new(Metrics::default());
-        let director = file.director()?.map(|(address, credentials)| {
+        let metrics = Arc::new(Metrics::default().with(HealthFigures(health)));
+        let director = connections.find::<director::Client>().map(|client| {
             let metrics = metrics.clone();
-            let client = director::Client::new(wire.clone(), address, credentials, clock.clone());
             Arc::new(client.observed(Arc::new(move |call, result| metrics.asked_director(call, result))))
         });
-        let (installer, with_kyma) = match file.installer()? {
-            InstallerFile::Reconciler(url) => {
-                (Installer::Reconciler(reconciler::Client::new(wire.clone(), url)), false)
-            }
-            InstallerFile::LifecycleManager { channel } => (Installer::LifecycleManager { channel }, true),
+        let (installer, with_kyma) = match connections.find::<reconciler::Client>() {
+            Some(reconciler) => (Installer::Reconciler(reconciler), false),
+            None => (Installer::LifecycleManager { channel: file.channel.clone() }, true),
         };
         let to_control_plane =
             RecordingTransport::new(ClientTransport::new(control_plane.clone(), clock.clone()), clock.clone());
@@ -230,9 +232,4 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), RoleEr
     let listener = TcpListener::bind(address).await.map_err(|problem| RoleError::Listen { address, problem })?;
     let address = listener.local_addr().unwrap_or(address);
     Ok((listener, address))
-}
-
-/// Credentials of the Director, as its client takes them.
-pub(crate) fn credentials(url: slipway_clients::BaseUrl, id: String, secret: secrecy::SecretString) -> Credentials {
-    Credentials { url, client_id: id, client_secret: secret, scope: director::SCOPE }
 }

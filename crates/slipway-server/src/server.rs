@@ -8,9 +8,9 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use secrecy::ExposeSecret;
-use slipway_broker::{Addresses, Broker, Systems};
-use slipway_clients::HttpTransport;
-use slipway_engine::{Engine, EngineConfig, Parts, RecordingTransport, Registry, Status, SystemClock, SystemRandom};
+use slipway_broker::{Broker, Systems};
+use slipway_clients::UsedBy;
+use slipway_engine::{Engine, EngineConfig, Parts, Registry, Status, SystemClock, SystemRandom};
 use slipway_model::{
     WaitKey,
     ports::{Clock, Runtimes, Storage, TransportError},
@@ -21,9 +21,10 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::{ConfigError, Database, Keys, Settings},
+    config::{ConfigError, Database, Keys, Settings, systems::check_required},
     http::{self, Api},
     metrics::Metrics,
+    systems::{HealthFigures, Outside},
 };
 
 /// How long a stop tries to give operations back, after the grace of running steps. Together with
@@ -89,10 +90,8 @@ impl Server {
         let random = Arc::new(SystemRandom::default());
         let registry = registry(&settings)?;
         let keyring = keyring(&settings.keys, random.clone())?;
-        let transport = RecordingTransport::new(HttpTransport::new()?, clock.clone());
-        let missing = || ConfigError::new("hello.url", "is missing; give the address of the Hello system");
-        let hello = settings.hello_url.clone().ok_or_else(missing)?;
-        let systems = Systems::new(Arc::new(transport), Addresses { hello });
+        check_required(UsedBy::Broker, &settings.systems).map_err(ConfigError::from)?;
+        let outside = Outside::connect(&settings.systems, &clock)?;
 
         let listener = listen(settings.listen).await?;
         let address = listener.local_addr().unwrap_or(settings.listen);
@@ -102,13 +101,13 @@ impl Server {
         let parts = Parts {
             store: store.storage.clone(),
             registry,
-            systems: Arc::new(systems),
+            systems: Arc::new(Systems { outside: outside.connections }),
             clock: clock.clone(),
             random,
             config: settings.engine.clone(),
         };
         let engine = Engine::<Broker>::start(parts);
-        let metrics = Arc::new(Metrics::new());
+        let metrics = Arc::new(Metrics::new().with(HealthFigures(outside.health)));
         let counting = tokio::spawn(metrics.clone().count(engine.events()));
         let api = Api::new(engine, metrics, clock.clone(), settings.token.clone(), settings.operation_timeout);
 

@@ -10,13 +10,15 @@ use bytes::Bytes;
 use http::{Request, Response};
 use tower::ServiceExt;
 
-use crate::{dial::Dial, listening::Listening};
+use crate::listening::Listening;
 
+pub mod desk;
 pub mod director;
 pub mod hello;
 pub mod oauth;
 pub mod reconciler;
 
+use desk::Desk;
 use director::Director;
 use hello::Hello;
 use reconciler::Reconciler;
@@ -29,29 +31,71 @@ pub struct System {
     pub about: &'static str,
     /// Its HTTP service.
     pub router: fn(&Systems) -> Router,
-    /// Its faults.
-    pub dial: fn(&Systems) -> &Dial,
+    /// Its faults, and its complaints about clients.
+    pub desk: fn(&Systems) -> &Desk,
+    /// What a client must be told.
+    pub entrance: fn(&Systems) -> Entrance,
 }
 
-/// All of them. The sandbox serves, lists and breaks what stands here.
+/// What a client of a system must be told, beside where the system listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entrance {
+    /// Where its service begins, such as `/graphql`; empty for the root.
+    pub path: &'static str,
+    /// As whom to come.
+    pub login: EntranceLogin,
+}
+
+/// As whom a client comes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntranceLogin {
+    /// As anybody.
+    None,
+    /// By user and password.
+    Basic {
+        /// The user.
+        user: String,
+        /// The password.
+        password: String,
+    },
+    /// By bearer tokens for a client.
+    Client {
+        /// Where its tokens are, such as `/oauth2/token`.
+        token_path: &'static str,
+        /// Its id.
+        id: String,
+        /// Its secret.
+        secret: String,
+    },
+}
+
+impl Entrance {
+    /// The root, for anybody.
+    const OPEN: Self = Self { path: "", login: EntranceLogin::None };
+}
+
+/// All of them. The sandbox serves, lists, breaks and connects what stands here.
 pub static SYSTEMS: &[System] = &[
     System {
         name: "hello",
         about: "the sample system: greets by name",
         router: |systems| systems.hello.router(),
-        dial: |systems| systems.hello.dial(),
+        desk: |systems| &systems.hello,
+        entrance: |_| Entrance::OPEN,
     },
     System {
         name: "director",
         about: "the registry of runtimes, and the token endpoint in front of it",
         router: |systems| systems.director.router(),
-        dial: |systems| systems.director.dial(),
+        desk: |systems| &systems.director,
+        entrance: |systems| systems.director.entrance(),
     },
     System {
         name: "reconciler",
         about: "keeps Kyma in clusters as configured",
         router: |systems| systems.reconciler.router(),
-        dial: |systems| systems.reconciler.dial(),
+        desk: |systems| &systems.reconciler,
+        entrance: |_| Entrance::OPEN,
     },
 ];
 
@@ -129,9 +173,10 @@ mod tests {
                 system.name,
                 answer.status()
             );
-            (system.dial)(&systems).next(Fault::Status(503));
+            assert_eq!((system.desk)(&systems).complaints().len(), 1, "{}", system.name);
+            (system.desk)(&systems).dial().next(Fault::Status(503));
             assert_eq!(systems.exchange(system.name, request()).await.expect("an answer").status(), 503);
-            assert_eq!((system.dial)(&systems).clear(), 0, "the fault is used up");
+            assert_eq!((system.desk)(&systems).dial().clear(), 0, "the fault is used up");
         }
         assert!(systems.exchange("nobody", request()).await.is_err());
     }

@@ -41,7 +41,7 @@ impl Step<Broker> for HelloAnswer {
     }
 
     async fn run(&self, ctx: &mut StepCtx<Broker>) -> StepResult {
-        let (hello, id) = (&ctx.systems().hello, ctx.op().id);
+        let (hello, id) = (ctx.systems().outside.client::<hello::Client>(), ctx.op().id);
         match hello.find_report(id).await {
             Ok(report) if report.read => ctx.done(),
             Ok(_) => {
@@ -55,7 +55,7 @@ impl Step<Broker> for HelloAnswer {
                     timeout,
                 )
             }
-            Err(hello::Error::NotFound) => ctx.skip("there is no report to wait for"),
+            Err(error) if error.is_not_found() => ctx.skip("there is no report to wait for"),
             Err(error) if error.is_temporary() => {
                 ctx.retry(hello_failed(&error), error.pause_or(RETRY_EVERY), RETRY_FOR)
             }

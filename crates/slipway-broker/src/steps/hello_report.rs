@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use slipway_clients::chain;
+use slipway_clients::{chain, hello};
 use slipway_engine::{Step, StepCtx, StepError, StepResult};
 use slipway_model::time::{mins, secs};
 
@@ -35,7 +35,7 @@ impl Step<Broker> for HelloReport {
         let Some(key) = ctx.memory().get::<Overrides>().and_then(|all| all.keys().next()).map(str::to_owned) else {
             return ctx.fail(StepError::internal("no step before this one has set an override"));
         };
-        let hello = &ctx.systems().hello;
+        let hello: hello::Client = ctx.systems().outside.client();
         match hello.report(ctx.op().id, &key).await {
             Ok(()) => ctx.done(),
             Err(error) if error.is_temporary() => ctx.retry_without_fail(chain(&error), error.pause_or(RETRY_EVERY)),

@@ -11,6 +11,7 @@
 
 use std::time::Duration;
 
+use slipway_clients::hello;
 use slipway_engine::{Step, StepCtx, StepResult};
 use slipway_model::{
     Component,
@@ -39,7 +40,7 @@ impl Step<Broker> for HelloWorld {
     }
 
     async fn run(&self, ctx: &mut StepCtx<Broker>) -> StepResult {
-        let hello = &ctx.systems().hello;
+        let hello: hello::Client = ctx.systems().outside.client();
         match hello.greeting(ctx.op().instance_id.as_str()).await {
             Ok(answer) => {
                 let mut overrides = Overrides::default();
@@ -93,7 +94,7 @@ mod tests {
         let end = trial.run().await;
         assert_eq!(end.state(), OperationState::Failed);
         assert_eq!(end.step("Hello_World").status, StepStatus::Failed);
-        assert_eq!(end.error().message, "hello refused the request: status 403");
+        assert_eq!(end.error().message, "hello does not accept our credentials: status 403");
     }
 
     #[tokio::test(start_paused = true)]

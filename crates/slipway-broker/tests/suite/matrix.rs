@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use slipway_broker::{Addresses, Broker, Systems, registry};
+use slipway_broker::{Broker, Systems, registry};
+use slipway_clients::{ConnectionSettings, Connections, Credentials, SYSTEMS, SettingsBySystem, hello};
 use slipway_engine::{
     Process, Registry, Row,
     matrix::{GivesUp, World, matrix},
@@ -48,7 +49,9 @@ impl World for Landscape {
     }
 
     fn systems(&self, wire: Arc<dyn Transport>) -> Systems {
-        Systems::new(wire, Addresses { hello: "http://hello".parse().expect("address") })
+        let address = "http://hello".parse().expect("address");
+        let settings = SettingsBySystem::from([ConnectionSettings::of::<hello::Client>(address, Credentials::None)]);
+        Systems { outside: Connections::new(SYSTEMS, &settings, &wire, &self.clock) }
     }
 
     fn operation(&self, process: &Process<Broker>, id: OperationId) -> NewOperation {

@@ -2,25 +2,37 @@
 
 use std::sync::Arc;
 
-use slipway_broker::{Addresses, Broker, Data, Systems, processes::HELLO, registry, steps::hello_answer::wait_key};
-use slipway_clients::HttpTransport;
+use slipway_broker::{Broker, Data, Systems, processes::HELLO, registry, steps::hello_answer::wait_key};
+use slipway_clients::{
+    ConnectionSettings, Connections, Credentials, HttpTransport, SYSTEMS, SettingsBySystem, hello as client,
+};
 use slipway_engine::{Engine, EngineConfig, Event, Parts, RecordingTransport, SystemClock, SystemRandom};
-use slipway_model::{JsonText, NewOperation, OperationState, ProcessKey, RecordKind, ports::Clock, recorder::Outcome};
-use slipway_sim::systems::hello::{Hello, Reader};
+use slipway_model::{
+    JsonText, NewOperation, OperationState, ProcessKey, RecordKind,
+    ports::{Clock, Transport},
+    recorder::Outcome,
+};
+use slipway_sim::{
+    Listening,
+    systems::hello::{Hello, Reader},
+};
 use slipway_store::MemoryStore;
 
 #[tokio::test]
 async fn a_greeting_goes_out_is_read_and_the_operation_ends() {
     let hello = Hello::default();
     hello.read_by(Reader::Person);
-    let socket = hello.listen().await.expect("a free port");
+    let socket = Listening::start(hello.router()).await.expect("a free port");
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let wire = RecordingTransport::new(HttpTransport::new().expect("transport"), clock.clone());
-    let addresses = Addresses { hello: socket.url().parse().expect("address") };
+    let wire: Arc<dyn Transport> = Arc::new(wire);
+    let address = socket.url().parse().expect("address");
+    let settings = SettingsBySystem::from([ConnectionSettings::of::<client::Client>(address, Credentials::None)]);
+    let outside = Connections::new(SYSTEMS, &settings, &wire, &clock);
     let engine: Engine<Broker> = Engine::start(Parts {
         store: Arc::new(MemoryStore::new(clock.clone())),
         registry: registry().expect("all tables are right"),
-        systems: Arc::new(Systems::new(Arc::new(wire), addresses)),
+        systems: Arc::new(Systems { outside }),
         clock,
         random: Arc::new(SystemRandom::default()),
         config: EngineConfig::default(),

@@ -1,24 +1,23 @@
 //! One test per class of answer, and the calls against the simulator.
 
+use slipway_model::{ports::TransportError, time::secs};
 use slipway_sim::{Fault, Systems, systems::director::Redeemed};
 
 use super::*;
-use crate::testing::{Always, SimTransport, StillClock};
-
-fn client(transport: Arc<dyn Transport>, (id, secret): (String, String)) -> Client {
-    let credentials = Credentials {
-        url: "http://director/oauth2/token".parse().expect("address"),
-        client_id: id,
-        client_secret: secret.into(),
-        scope: SCOPE,
-    };
-    Client::new(transport, "http://director/graphql".parse().expect("address"), credentials, Arc::new(StillClock))
-}
+use crate::{
+    oauth,
+    testing::{Always, simulated, simulated_as, talking_to},
+};
 
 /// A Director that gives a good token and then always this answer.
 async fn after(status: u16, body: &'static str) -> Error {
-    let transport = Always::with_token(status, body);
-    client(Arc::new(transport), ("me".to_owned(), "s".to_owned())).runtime("acme", "7").await.expect_err("no runtime")
+    let director: Client = talking_to(Always::saying(status, body));
+    director.runtime("acme", "7").await.expect_err("no runtime")
+}
+
+fn class_of(error: &Error) -> &Class {
+    let Error::Call(error) = error else { panic!("{error}") };
+    error.class()
 }
 
 async fn after_code(code: u16) -> Error {
@@ -69,21 +68,24 @@ async fn the_status_is_looked_at_before_the_body() {
     let good = r#"{"data":{"result":{"id":"7","name":"n","status":{"condition":"INITIAL"}}}}"#;
     for status in [408, 425, 429, 500, 502, 503] {
         let error = after(status, good).await;
-        assert!(matches!(error, Error::Busy(_)) && error.is_temporary(), "{status} {error:?}");
+        assert!(matches!(class_of(&error), Class::Busy(_)) && error.is_temporary(), "{status} {error:?}");
         assert!(error.pause_or(secs(1)) >= secs(7), "{status}");
     }
     for status in [400, 404, 422] {
-        assert!(matches!(after(status, good).await, Error::Refused(_)), "{status}");
+        let error = after(status, good).await;
+        assert!(!error.is_temporary() && error != Error::NotFound, "{status}: no word of a runtime");
+        assert_eq!(error.reason(), "err_http_status_code");
     }
-    assert!(matches!(after(403, good).await, Error::Denied(_)));
-    assert!(matches!(after(401, good).await, Error::Denied(_)), "also with a fresh token");
+    assert!(matches!(class_of(&after(403, good).await), Class::Denied(_)));
+    assert!(matches!(class_of(&after(401, good).await), Class::Denied(_)), "also with a fresh token");
 }
 
 #[tokio::test]
 async fn half_an_answer_is_temporary_and_leaves_the_effect_open() {
     for body in ["<html>", "{}", r#"{"data":null}"#, r#"{"data":{"result":null}}"#, r#"{"data":{"result":{"id":7}}}"#] {
         let error = after(200, body).await;
-        assert!(matches!(error, Error::Garbled(_)), "{body}");
+        assert!(matches!(class_of(&error), Class::Garbled(_)), "{body}");
+        assert_eq!(error.reason(), "err_director_nil_response");
         assert!(error.is_temporary() && error.is_effect_unknown());
     }
     let other = r#"{"data":{"result":{"id":"8","name":"n","status":{"condition":"INITIAL"}}}}"#;
@@ -93,9 +95,11 @@ async fn half_an_answer_is_temporary_and_leaves_the_effect_open() {
 
 #[tokio::test]
 async fn silence_is_temporary_and_the_effect_is_unknown_only_if_it_was_sent() {
+    let director: Client = talking_to(Always::silent());
     let problem = "x".to_owned();
-    let lost = Error::Unreachable(TransportError::NoAnswer { system: "director", problem: problem.clone() });
-    let unsent = Error::Unreachable(TransportError::NotSent { system: "director", problem });
+    let unreachable = |error| Error::from(director.connection.error(Class::Unreachable(error)));
+    let lost = unreachable(TransportError::NoAnswer { system: "director", problem: problem.clone() });
+    let unsent = unreachable(TransportError::NotSent { system: "director", problem });
     assert!(lost.is_temporary() && lost.is_effect_unknown());
     assert!(unsent.is_temporary() && !unsent.is_effect_unknown());
 }
@@ -103,14 +107,10 @@ async fn silence_is_temporary_and_the_effect_is_unknown_only_if_it_was_sent() {
 #[tokio::test]
 async fn wrong_credentials_are_told_before_anything_is_asked() {
     let sim = Systems::default();
-    let wrong = client(Arc::new(SimTransport(sim.clone())), ("me".to_owned(), "wrong".to_owned()));
+    let wrong: Client = simulated_as(&sim, ("me".to_owned(), "wrong".to_owned()));
     let error = wrong.runtime("acme", "7").await.expect_err("no token");
-    assert!(matches!(error, Error::Token(oauth::Error::Denied(_))) && !error.is_temporary());
+    assert!(matches!(class_of(&error), Class::NoToken(oauth::Error::Denied(_))) && !error.is_temporary());
     assert!(sim.director.complaints().is_empty());
-}
-
-fn against(sim: &Systems) -> Client {
-    client(Arc::new(SimTransport(sim.clone())), sim.director.client())
 }
 
 fn input(name: &str) -> RuntimeInput {
@@ -121,7 +121,7 @@ fn input(name: &str) -> RuntimeInput {
 #[tokio::test]
 async fn a_runtime_is_registered_found_amended_and_unregistered() {
     let sim = Systems::default();
-    let director = against(&sim);
+    let director: Client = simulated(&sim);
     let id = director.register("acme", &input("shop")).await.expect("registered");
     assert_eq!(director.find("acme", "slipway_intent", "k-1").await, Ok(vec![id.clone()]));
     assert_eq!(director.find("acme", "slipway_intent", "\"; drop").await, Ok(vec![]));
@@ -140,7 +140,7 @@ async fn a_runtime_is_registered_found_amended_and_unregistered() {
 #[tokio::test]
 async fn a_one_time_token_connects_an_agent_once() {
     let sim = Systems::default();
-    let director = against(&sim);
+    let director: Client = simulated(&sim);
     let id = director.register("acme", &input("shop")).await.expect("registered");
     let token = director.one_time_token("acme", &id).await.expect("a token");
     use secrecy::ExposeSecret as _;
@@ -151,10 +151,11 @@ async fn a_one_time_token_connects_an_agent_once() {
 #[tokio::test]
 async fn a_token_that_has_ended_is_replaced_at_once() {
     let sim = Systems::default();
-    let director = against(&sim);
+    let director: Client = simulated(&sim);
     let id = director.register("acme", &input("shop")).await.expect("registered");
     sim.director.expire_tokens();
     director.runtime("acme", &id).await.expect("with a fresh token");
     sim.director.dial().next(Fault::Status(503));
-    assert!(matches!(director.runtime("acme", &id).await, Err(Error::Busy(_))));
+    let busy = director.runtime("acme", &id).await.expect_err("busy");
+    assert!(matches!(class_of(&busy), Class::Busy(_)));
 }

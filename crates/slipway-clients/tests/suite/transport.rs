@@ -4,17 +4,34 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::Request;
-use slipway_clients::{HttpTransport, hello};
+use slipway_clients::{ConnectionSettings, Connections, Credentials, HttpTransport, SYSTEMS, SettingsBySystem, hello};
 use slipway_model::{
-    OperationId,
-    ports::{Transport, TransportError},
+    OperationId, Timestamp,
+    ports::{BoxFuture, Clock, Transport, TransportError},
     time::{millis, mins, secs},
 };
-use slipway_sim::{Fault, systems::hello::Hello};
+use slipway_sim::{Fault, Listening, systems::hello::Hello};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
 };
+
+/// Time that stands still; only tokens ask for it, and hello wants none.
+struct StillClock;
+
+impl Clock for StillClock {
+    fn wall(&self) -> Timestamp {
+        Timestamp::from_micros(0)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
+}
 
 async fn get(url: &str, timeout: Duration) -> Result<http::Response<Bytes>, TransportError> {
     let request = Request::get(url).header("accept", "application/json").body(Bytes::new()).expect("request");
@@ -40,13 +57,16 @@ fn is_no_answer(result: &Result<http::Response<Bytes>, TransportError>) -> bool 
 #[tokio::test]
 async fn the_client_speaks_with_a_real_server_as_the_simulator_wants_it() {
     let hello = Hello::default();
-    let socket = hello.listen().await.expect("a free port");
-    let transport = Arc::new(HttpTransport::new().expect("transport"));
-    let client = hello::Client::new(transport, socket.url().parse().expect("address"));
+    let socket = Listening::start(hello.router()).await.expect("a free port");
+    let wire: Arc<dyn Transport> = Arc::new(HttpTransport::new().expect("transport"));
+    let clock: Arc<dyn Clock> = Arc::new(StillClock);
+    let settings = ConnectionSettings::of::<hello::Client>(socket.url().parse().expect("address"), Credentials::None);
+    let connections = Connections::new(SYSTEMS, &SettingsBySystem::from([settings]), &wire, &clock);
+    let client: hello::Client = connections.client();
     let id: OperationId = "0198c0de-0000-7000-8000-000000000000".parse().expect("id");
 
     assert_eq!(client.greeting("a/b c").await.expect("greeting").greeting, "Hello, a/b c!");
-    assert_eq!(client.find_report(id).await, Err(hello::Error::NotFound));
+    assert!(client.find_report(id).await.expect_err("no report yet").is_not_found());
     client.report(id, "greeting.text").await.expect("reported");
     client.report(id, "greeting.text").await.expect("reported again");
     let report = client.find_report(id).await.expect("a report");
@@ -65,7 +85,7 @@ async fn where_nobody_listens_nothing_was_sent() {
 #[tokio::test]
 async fn a_connection_that_breaks_after_the_request_leaves_the_effect_unknown() {
     let hello = Hello::default();
-    let socket = hello.listen().await.expect("a free port");
+    let socket = Listening::start(hello.router()).await.expect("a free port");
     for (times, fault) in [(1, Fault::DropAfterEffect), (2, Fault::HalfBody)] {
         hello.dial().next(fault.clone());
         let result = get(&format!("{}/greetings/ann", socket.url()), secs(10)).await;
@@ -79,7 +99,7 @@ async fn a_connection_that_breaks_after_the_request_leaves_the_effect_unknown() 
 #[tokio::test]
 async fn a_late_answer_is_no_answer() {
     let hello = Hello::default();
-    let socket = hello.listen().await.expect("a free port");
+    let socket = Listening::start(hello.router()).await.expect("a free port");
     hello.dial().next(Fault::Delay(mins(10)));
     let error = get(&format!("{}/greetings/ann?q=hunter2", socket.url()), millis(50)).await.expect_err("too late");
     assert_eq!(error.to_string(), "hello did not answer: the time ran out");
@@ -104,7 +124,7 @@ async fn an_answer_that_would_fill_the_memory_is_refused() {
 #[tokio::test]
 async fn a_redirect_is_an_answer_and_not_followed() {
     let elsewhere = Hello::default();
-    let socket = elsewhere.listen().await.expect("a free port");
+    let socket = Listening::start(elsewhere.router()).await.expect("a free port");
     let answer = format!(
         "HTTP/1.1 307 Temporary Redirect\r\nlocation: {}/greetings/ann\r\ncontent-length: 0\r\n\r\n",
         socket.url()

@@ -2,8 +2,7 @@
 //! version there.
 
 use slipway_clients::reconciler::{
-    Client, Cluster, Component, Entry, Error as ClientError, KymaConfig, Metadata, RuntimeInput, Standing as Told,
-    Status,
+    Client, Cluster, Component, Entry, KymaConfig, Metadata, RuntimeInput, Standing as Told, Status,
 };
 use slipway_model::runtime_record::RuntimeRecord;
 
@@ -25,14 +24,15 @@ pub(super) async fn standing(client: &Client, record: &RuntimeRecord, version: O
     };
     match told {
         Ok(told) => Ok(meaning(&told)),
-        Err(ClientError::NotFound) => Ok(Standing::Unknown),
+        Err(error) if error.is_not_found() => Ok(Standing::Unknown),
         Err(error) => Err(error.into()),
     }
 }
 
 pub(super) async fn remove(client: &Client, record: &RuntimeRecord) -> Result<(), Error> {
     match client.delete(&record.id.to_string()).await {
-        Ok(()) | Err(ClientError::NotFound) => Ok(()),
+        Ok(()) => Ok(()),
+        Err(error) if error.is_not_found() => Ok(()),
         Err(error) => Err(error.into()),
     }
 }

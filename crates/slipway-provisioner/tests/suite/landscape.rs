@@ -17,7 +17,10 @@ use http::{Request, Response};
 use jiff::Timestamp as Instant;
 use kube_sandbox::{Server, Settings};
 use serde_json::Value;
-use slipway_clients::{director, oauth::Credentials, reconciler};
+use slipway_clients::{
+    ConnectionSettings, Connections, Credentials, SYSTEMS, SettingsBySystem, director, oauth::ClientCredentials,
+    reconciler,
+};
 use slipway_engine::simulated::SimulatedWire;
 use slipway_kube::{
     crds,
@@ -215,15 +218,17 @@ impl Landscape {
     pub(crate) fn systems(&self, wire: Arc<dyn Transport>) -> Systems {
         let Shared { sim, store, clock, by, .. } = &*self.shared;
         let (client_id, secret) = sim.director.client();
-        let credentials = Credentials {
+        let credentials = Credentials::Client(ClientCredentials {
             url: "http://director/oauth2/token".parse().expect("address"),
             client_id,
             client_secret: secret.into(),
-            scope: director::SCOPE,
-        };
-        let address = "http://director/graphql".parse().expect("address");
-        let director = director::Client::new(wire.clone(), address, credentials, clock.clone());
-        let reconciler = reconciler::Client::new(wire.clone(), "http://reconciler".parse().expect("address"));
+        });
+        let at = |url: &str| url.parse().expect("address");
+        let settings = SettingsBySystem::from([
+            ConnectionSettings::of::<director::Client>(at("http://director/graphql"), credentials),
+            ConnectionSettings::of::<reconciler::Client>(at("http://reconciler"), Credentials::None),
+        ]);
+        let outside = Connections::new(SYSTEMS, &settings, &wire, clock);
         let connect: Connect = {
             let wire = wire.clone();
             Arc::new(move |_| {
@@ -236,9 +241,9 @@ impl Landscape {
             control_plane: Api::new(wire, Systems::CONTROL_PLANE, "http://kcp"),
             namespace: NAMESPACE.to_owned(),
             connect,
-            director: Some(Arc::new(director)),
+            director: Some(Arc::new(outside.client::<director::Client>())),
             installer: match by {
-                By::Reconciler => Installer::Reconciler(reconciler),
+                By::Reconciler => Installer::Reconciler(outside.client()),
                 By::LifecycleManager => Installer::LifecycleManager { channel: "regular".to_owned() },
             },
             has_agent: true,

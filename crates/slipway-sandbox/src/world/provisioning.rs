@@ -10,7 +10,8 @@ use kube_sandbox::clock;
 use secrecy::ExposeSecret as _;
 use slipway_server::{
     Clock as _, Server, SystemClock,
-    provisioner::{DirectorFile, File, Given, LocalIssuer, ProvisionerRole, Scope},
+    provisioner::{File, Given, LocalIssuer, ProvisionerRole, Scope},
+    systems::SettingsBySystem,
 };
 use slipway_sim::{Systems, agent::Agents, garden::Pace, systems::reconciler};
 use tokio::task::JoinSet;
@@ -46,8 +47,7 @@ pub(super) struct Place<'a> {
     pub(super) server: &'a Server,
     pub(super) clusters: &'a Clusters,
     pub(super) systems: &'a Systems,
-    pub(super) director: String,
-    pub(super) reconciler: String,
+    pub(super) outside: SettingsBySystem,
     pub(super) listen: SocketAddr,
     pub(super) pace: Pace,
 }
@@ -55,27 +55,15 @@ pub(super) struct Place<'a> {
 impl Provisioning {
     /// Starts it beside the server, on the same database.
     pub(super) async fn start(place: Place<'_>) -> Result<Self, UpError> {
-        let Place { folder, server, clusters, systems, director, reconciler, listen, pace } = place;
+        let Place { folder, server, clusters, systems, outside, listen, pace } = place;
         systems.reconciler.set_pace(hurry(pace));
         systems.reconciler.keep_in(folder.path().join("reconciler.json"));
         systems.director.keep_in(folder.path().join("director.json"));
         let issuer = issuer(folder)?;
         let token_file = token(folder, &issuer)?;
         let client = clusters.server().client(CONTROL_PLANE).map_err(ClustersError::from)?;
-        let (client_id, secret) = systems.director.client();
-        let mut file = File {
-            listen,
-            metrics: Some(SocketAddr::new(listen.ip(), 0)),
-            director: Some(DirectorFile {
-                url: format!("{director}/graphql"),
-                token_url: format!("{director}/oauth2/token"),
-                client_id,
-                client_secret_file: None,
-                client_secret: Some(secret.into()),
-            }),
-            reconciler_url: Some(reconciler),
-            ..File::default()
-        };
+        let mut file =
+            File { listen, metrics: Some(SocketAddr::new(listen.ip(), 0)), systems: outside, ..File::default() };
         PROJECT.clone_into(&mut file.settings.project);
         KUBERNETES.clone_into(&mut file.settings.defaults.kubernetes_version);
         let given = Given {

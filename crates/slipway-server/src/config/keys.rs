@@ -1,33 +1,42 @@
 //! The table of configuration keys: the reference page is made from it, a wrong key is compared
 //! with it, and a test holds it against the types that read the values.
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write, sync::LazyLock};
+
+use slipway_clients::UsedBy;
+
+use super::systems;
 
 /// One key.
 pub struct Key {
     /// Dotted name; `<id>` stands for a name the operator chooses.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The default as text; none if there is none.
-    pub default: Option<&'static str>,
+    pub default: Option<Cow<'static, str>>,
     /// Its value may not be printed, nor given by a flag that every user of the machine can read.
     pub is_secret: bool,
     /// What it does, and why one would change it.
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
 }
 
 const fn key(name: &'static str, default: &'static str, about: &'static str) -> Key {
-    Key { name, default: Some(default), is_secret: false, about }
+    Key {
+        name: Cow::Borrowed(name),
+        default: Some(Cow::Borrowed(default)),
+        is_secret: false,
+        about: Cow::Borrowed(about),
+    }
 }
 
 const fn without_default(name: &'static str, about: &'static str) -> Key {
-    Key { name, default: None, is_secret: false, about }
+    Key { name: Cow::Borrowed(name), default: None, is_secret: false, about: Cow::Borrowed(about) }
 }
 
 const fn secret(name: &'static str, about: &'static str) -> Key {
-    Key { name, default: None, is_secret: true, about }
+    Key { name: Cow::Borrowed(name), default: None, is_secret: true, about: Cow::Borrowed(about) }
 }
 
-/// Every key, in the order of the reference page.
+/// Our own keys, in the order of the reference page; those of outside systems follow them.
 #[rustfmt::skip]
 pub static KEYS: &[Key] = &[
     secret("database.url", "Required. `postgres://user:password@host:5432/name` for any number of replicas, or `sqlite:path` for one."),
@@ -50,10 +59,25 @@ pub static KEYS: &[Key] = &[
     key("engine.slots.upgrade", "64", "The same for upgrades."),
     key("operation.timeout", "24h", "Upper bound for the budget of an operation; its process may allow less. Counts for operations accepted from now on."),
     key("steps.disabled", "[]", "Names of steps that are not run. By environment or flag: separated by commas."),
-    without_default("hello.url", "Required for the role broker. Address of the Hello system that its sample process calls."),
     key("log.format", "text", "`text` for people, `json` for collectors. Logs go to standard error."),
     key("log.level", "info", "`error`, `warn`, `info`, `debug` or `trace`, also per part: `info,slipway_engine=debug`."),
 ];
+
+/// Every key: our own, and those that the rows of the broker's outside systems bring.
+pub fn all() -> impl Iterator<Item = &'static Key> {
+    static OF_SYSTEMS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+        let keys = systems::used_by(UsedBy::Broker).flat_map(|system| {
+            system.settings().into_iter().map(|setting| Key {
+                name: format!("{}.{}", system.name, setting.name).into(),
+                default: setting.default.map(Cow::Owned),
+                is_secret: setting.is_secret,
+                about: setting.about.into(),
+            })
+        });
+        keys.collect()
+    });
+    KEYS.iter().chain(OF_SYSTEMS.iter())
+}
 
 impl Key {
     /// The environment variable that sets it.
@@ -72,17 +96,17 @@ impl Key {
 
 /// The key of this name.
 pub fn find(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.is(name))
+    all().find(|key| key.is(name))
 }
 
 /// The known key that is nearest to a wrong one, if any is near.
 pub fn nearest(wrong: &str) -> Option<&'static str> {
     let last = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
-    KEYS.iter()
+    all()
         .map(|key| {
             // A key in the wrong section is as likely as a misspelt one.
-            let elsewhere = if last(key.name) == wrong.rsplit('.').next().unwrap_or(wrong) { 1 } else { usize::MAX };
-            (distance(key.name, wrong).min(elsewhere), key.name)
+            let elsewhere = if last(&key.name) == wrong.rsplit('.').next().unwrap_or(wrong) { 1 } else { usize::MAX };
+            (distance(&key.name, wrong).min(elsewhere), &*key.name)
         })
         .min()
         .filter(|(distance, name)| *distance <= 1 + name.len() / 4)
@@ -109,7 +133,8 @@ fn distance(a: &str, b: &str) -> usize {
 pub fn reference() -> String {
     let mut page = String::from(
         "# Configuration of `slipway serve`\n\n\
-         Made from the table of keys in `crates/slipway-server/src/config/keys.rs`; `UPDATE=1 cargo test -p slipway-server` rewrites it.\n\n\
+         Made from the table of keys in `crates/slipway-server/src/config/keys.rs` and the table of outside systems in \
+         `crates/slipway-clients/src/lib.rs`; `UPDATE=1 cargo test -p slipway-server` rewrites it.\n\n\
          Values come from three layers; a later one wins over an earlier one:\n\n\
          1. the YAML file given with `--config`,\n\
          2. environment variables: `SLIPWAY_`, then the key in upper case with `__` for each dot,\n\
@@ -120,10 +145,10 @@ pub fn reference() -> String {
          command line (`SLIPWAY_API_URL`, `SLIPWAY_API_TOKEN_FILE`) and of tests (`SLIPWAY_PG_URL`), are not configuration and are passed over.\n\n\
          | Key | Default | Variable | Meaning |\n|---|---|---|---|\n",
     );
-    for key in KEYS {
-        let default = key.default.map_or_else(|| "none".to_owned(), |default| format!("`{default}`"));
+    for key in all() {
+        let default = key.default.as_ref().map_or_else(|| "none".to_owned(), |default| format!("`{default}`"));
         let secret = if key.is_secret { " **Secret**: never printed, and not accepted as a flag." } else { "" };
-        let (name, variable, about) = (key.name, key.variable(), key.about);
+        let (name, variable, about) = (&key.name, key.variable(), &key.about);
         // Writing to a string cannot fail.
         let _ = writeln!(page, "| `{name}` | {default} | `{variable}` | {about}{secret} |");
     }

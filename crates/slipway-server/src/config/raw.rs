@@ -1,5 +1,5 @@
 //! The configuration as it is written: what each key may look like on its own. What the values
-//! mean together is decided in `settings.rs`.
+//! mean together is decided in `settings.rs`. Sections of outside systems are read in `systems.rs`.
 
 use std::{collections::BTreeMap, fmt, net::SocketAddr};
 
@@ -22,7 +22,6 @@ pub(super) struct Raw {
     pub(super) engine: Engine,
     pub(super) operation: Operation,
     pub(super) steps: Steps,
-    pub(super) hello: Hello,
     pub(super) log: Log,
 }
 
@@ -81,12 +80,6 @@ pub(super) struct Steps {
     pub(super) disabled: Names,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct Hello {
-    pub(super) url: Option<String>,
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Log {
@@ -114,7 +107,6 @@ impl Default for Raw {
             engine: Engine::default(),
             operation: Operation::default(),
             steps: Steps::default(),
-            hello: Hello::default(),
             log: Log::default(),
         }
     }

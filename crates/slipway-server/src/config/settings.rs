@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, net::SocketAddr, ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use secrecy::{ExposeSecret, SecretString};
-use slipway_clients::BaseUrl;
+use slipway_clients::SettingsBySystem;
 use slipway_engine::{EngineConfig, Slots};
 
 use super::{
@@ -29,8 +29,8 @@ pub struct Settings {
     pub operation_timeout: Duration,
     /// Steps that are not run.
     pub disabled_steps: Vec<String>,
-    /// The Hello system.
-    pub hello_url: Option<BaseUrl>,
+    /// The outside systems of the broker.
+    pub systems: SettingsBySystem,
     /// Log lines.
     pub log: Log,
 }
@@ -71,9 +71,9 @@ pub struct Log {
 }
 
 impl Settings {
-    pub(super) fn of(raw: Raw) -> Result<Self, ConfigError> {
+    pub(super) fn of(raw: Raw, systems: SettingsBySystem) -> Result<Self, ConfigError> {
         // Without `..`: a new key must be handled here.
-        let Raw { database, secrets, listen, auth, engine, operation, steps, hello, log } = raw;
+        let Raw { database, secrets, listen, auth, engine, operation, steps, log } = raw;
         if operation.timeout.get().is_zero() {
             return Err(ConfigError::new("operation.timeout", "is zero; nothing could ever succeed"));
         }
@@ -85,7 +85,7 @@ impl Settings {
             engine: engine_of(engine)?,
             operation_timeout: operation.timeout.get(),
             disabled_steps: steps.disabled.0,
-            hello_url: hello_of(hello)?,
+            systems,
             log: log_of(log)?,
         })
     }
@@ -202,11 +202,6 @@ fn engine_of(raw: raw::Engine) -> Result<EngineConfig, ConfigError> {
         retention: retention.get(),
         ..EngineConfig::default()
     })
-}
-
-fn hello_of(raw: raw::Hello) -> Result<Option<BaseUrl>, ConfigError> {
-    let wrong = |error| ConfigError::new("hello.url", format!("is no good: {error}"));
-    raw.url.map(|url| url.parse().map_err(wrong)).transpose()
 }
 
 fn log_of(raw: raw::Log) -> Result<Log, ConfigError> {

@@ -123,6 +123,41 @@ fn wrong_values_are_refused_with_the_key_and_what_would_be_right() {
 }
 
 #[test]
+fn the_section_of_a_system_is_checked_as_its_row_says() {
+    for (text, sentence) in [
+        ("hello: {url: [1]}", "hello.url is sequence, but must be text; put it in quotes (from file FILE)"),
+        ("hello: {urll: 'http://h'}", "there is no key hello.urll (from file FILE); did you mean hello.url?"),
+        (
+            "hello: {client_id: me}",
+            "there is no key hello.client_id (from file FILE); docs/configuration.md lists all keys",
+        ),
+        ("hello: http://h", "hello must be a section; docs/configuration.md lists its keys"),
+        (
+            "hello: {timeout: soon}",
+            "hello.timeout is wrong: \"soon\" is not a duration; write for example 1h30m, 10s or 250ms",
+        ),
+        ("hello: {timeout: 0s}", "hello.timeout is zero; no call could ever succeed"),
+        ("hello: {max_in_flight: 0}", "hello.max_in_flight is 0, but must be 1 to 1000"),
+    ] {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(text.as_bytes()).expect("written");
+        let environment = good()
+            .into_iter()
+            .filter(|(name, _)| text.contains("time") || text.contains("max") || !name.contains("HELLO"));
+        let sources = Sources { file: Some(file.path().to_owned()), environment: environment.collect(), flags: vec![] };
+        let error = load(&sources).expect_err(text).to_string().replace(&file.path().display().to_string(), "FILE");
+        assert_eq!(error, format!("configuration: {sentence}"), "{text}");
+    }
+    let settings = with_file("hello: {timeout: 5s, max_in_flight: 3}").expect("good");
+    let hello = &settings.systems["hello"];
+    assert_eq!(
+        (hello.url.to_string().as_str(), hello.timeout.as_secs(), hello.in_flight),
+        ("http://127.0.0.1:9", 5, 3)
+    );
+    assert_eq!(with_flag("hello.max_in_flight", "7").expect("good").systems["hello"].in_flight, 7);
+}
+
+#[test]
 fn what_is_required_is_asked_for() {
     for (variable, key) in [
         ("SLIPWAY_DATABASE__URL", "database.url"),
@@ -196,15 +231,15 @@ fn the_table_of_keys_and_the_types_agree() {
             }
         }
     }
-    assert_eq!(found, keys::KEYS.iter().map(|key| key.name.to_owned()).collect());
+    assert_eq!(found, keys::KEYS.iter().map(|key| key.name.clone().into_owned()).collect());
 }
 
 #[test]
 fn the_defaults_of_the_table_are_those_of_the_types() {
     let plain = format!("{:?}", load(&Sources { environment: good(), ..Sources::default() }).expect("good"));
-    for key in keys::KEYS.iter().filter(|key| key.default.is_some()) {
-        let default = key.default.unwrap_or_default().trim_matches(['[', ']']);
-        let set = with_flag(key.name, default).expect(key.name);
+    for key in keys::all().filter(|key| key.default.is_some()) {
+        let default = key.default.as_deref().unwrap_or_default().trim_matches(['[', ']']);
+        let set = with_flag(&key.name, default).expect(&key.name);
         assert_eq!(format!("{set:?}"), plain, "{}", key.name);
     }
 }

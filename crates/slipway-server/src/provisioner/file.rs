@@ -2,20 +2,22 @@
 //! everything that is not understood is refused.
 
 use std::{
+    collections::BTreeMap,
     fs,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use secrecy::SecretString;
-use serde::Deserialize;
-use slipway_clients::{BaseUrl, oauth::Credentials};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use slipway_clients::{ConnectionSettings, Credentials, SettingsBySystem, UsedBy, reconciler};
 use slipway_model::ports::{Clock, Transport};
 use slipway_provisioner::{
     Deadlines, Settings,
     auth::{Issuer, KeySet, Keys},
 };
+
+use crate::config::systems::{BadSetting, Section, read_section, used_by};
 
 /// Why a file is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,9 +33,15 @@ impl FileError {
     }
 }
 
+impl From<BadSetting> for FileError {
+    fn from(bad: BadSetting) -> Self {
+        Self::new(bad.key, bad.problem)
+    }
+}
+
 /// The file.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct File {
     /// Where it listens.
     pub listen: SocketAddr,
@@ -43,9 +51,7 @@ pub struct File {
     pub settings: Settings,
     /// How long stages may take.
     pub deadlines: Deadlines,
-    /// The registry of runtimes; none without.
-    pub director: Option<DirectorFile>,
-    /// Who installs Kyma: the Reconciler at this address. The Lifecycle Manager if there is none.
+    /// The Reconciler's address: another way to write the section `reconciler`.
     pub reconciler_url: Option<String>,
     /// The release channel of the Lifecycle Manager.
     pub channel: String,
@@ -53,6 +59,10 @@ pub struct File {
     pub issuers: Vec<IssuerFile>,
     /// Services of brokers whose address begins like this are removed before their cluster.
     pub cleanup_prefix: String,
+    /// The outside systems, a section each. Without a Director there is no registry of runtimes; without a
+    /// Reconciler the Lifecycle Manager installs Kyma. No other key is taken.
+    #[serde(flatten, deserialize_with = "read_systems")]
+    pub systems: SettingsBySystem,
 }
 
 impl Default for File {
@@ -62,31 +72,13 @@ impl Default for File {
             metrics: Some(SocketAddr::from(([127, 0, 0, 1], 9000))),
             settings: Settings::default(),
             deadlines: Deadlines::default(),
-            director: None,
             reconciler_url: None,
             channel: "regular".to_owned(),
             issuers: Vec::new(),
             cleanup_prefix: "https://service-manager.".to_owned(),
+            systems: SettingsBySystem::new(),
         }
     }
-}
-
-/// The Director.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DirectorFile {
-    /// Its GraphQL.
-    pub url: String,
-    /// Where its tokens are.
-    pub token_url: String,
-    /// Our id there.
-    pub client_id: String,
-    /// The file with our secret there.
-    #[serde(default)]
-    pub client_secret_file: Option<PathBuf>,
-    /// The secret itself; only a landscape on one machine gives it like this.
-    #[serde(skip)]
-    pub client_secret: Option<SecretString>,
 }
 
 /// Whose tokens are taken.
@@ -108,17 +100,6 @@ pub struct IssuerFile {
     pub jwks_url: Option<String>,
 }
 
-/// Who installs Kyma.
-pub enum InstallerFile {
-    /// The Reconciler at this address.
-    Reconciler(BaseUrl),
-    /// The Lifecycle Manager.
-    LifecycleManager {
-        /// The release channel.
-        channel: String,
-    },
-}
-
 impl File {
     /// Reads it.
     pub fn load(path: &Path) -> Result<Self, FileError> {
@@ -126,47 +107,59 @@ impl File {
         let text = fs::read_to_string(path).map_err(|error| named(format!("cannot be read: {error}")))?;
         // What follows the first line of the reader's complaint is a picture of the place.
         let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
-        let file: Self = serde_saphyr::from_str(&text).map_err(|error| named(first(&error.to_string())))?;
+        let mut file: Self = serde_saphyr::from_str(&text).map_err(|error| named(first(&error.to_string())))?;
+        if let Some(url) = file.reconciler_url.take() {
+            let url = url.parse().map_err(|error| FileError::new("reconciler_url", format!("is no good: {error}")))?;
+            let (name, settings) = ConnectionSettings::of::<reconciler::Client>(url, Credentials::None);
+            if file.systems.insert(name, settings).is_some() {
+                return Err(named("reconciler_url is given together with reconciler; give one of them".to_owned()));
+            }
+        }
         if file.issuers.is_empty() {
             return Err(named("issuers is empty; name at least one, or nobody can come in".to_owned()));
         }
         Ok(file)
     }
 
-    pub(super) fn director(&self) -> Result<Option<(BaseUrl, Credentials)>, FileError> {
-        let Some(director) = &self.director else { return Ok(None) };
-        let url = |key: &str, text: &str| {
-            text.parse::<BaseUrl>().map_err(|error| FileError::new(format!("director.{key}"), error.to_string()))
-        };
-        let secret = match (&director.client_secret, &director.client_secret_file) {
-            (Some(secret), _) => secret.clone(),
-            (None, Some(path)) => {
-                let key = "director.client_secret_file";
-                let text = fs::read_to_string(path);
-                let text =
-                    text.map_err(|error| FileError::new(key, format!("{} cannot be read: {error}", path.display())))?;
-                SecretString::from(text.trim())
-            }
-            (None, None) => return Err(FileError::new("director.client_secret_file", "is missing")),
-        };
-        let token_url = url("token_url", &director.token_url)?;
-        let credentials = super::credentials(token_url, director.client_id.clone(), secret);
-        Ok(Some((url("url", &director.url)?, credentials)))
-    }
-
-    pub(super) fn installer(&self) -> Result<InstallerFile, FileError> {
-        match &self.reconciler_url {
-            None => Ok(InstallerFile::LifecycleManager { channel: self.channel.clone() }),
-            Some(url) => match url.parse() {
-                Ok(url) => Ok(InstallerFile::Reconciler(url)),
-                Err(error) => Err(FileError::new("reconciler_url", format!("{error}"))),
-            },
-        }
-    }
-
     pub(super) fn issuers(&self, wire: &Arc<dyn Transport>, clock: &Arc<dyn Clock>) -> Result<Vec<Issuer>, FileError> {
         self.issuers.iter().map(|issuer| issuer.open(wire, clock)).collect()
     }
+}
+
+/// Reads whatever is no other key of the file: sections of outside systems, or mistakes.
+fn read_systems<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SettingsBySystem, D::Error> {
+    let mut all = SettingsBySystem::new();
+    for (name, given) in BTreeMap::<String, serde_json::Value>::deserialize(deserializer)? {
+        let Some(system) = used_by(UsedBy::Provisioner).find(|system| system.name == name) else {
+            return Err(D::Error::custom(format!("there is no key {name}; docs/provisioner.md lists all keys")));
+        };
+        let given = match given {
+            serde_json::Value::Null => continue,
+            serde_json::Value::Object(given) => given,
+            _ => return Err(D::Error::custom(format!("{name} must be a section; docs/provisioner.md lists its keys"))),
+        };
+        let (known, mut section) = (system.settings(), Section::new());
+        for (key, value) in given {
+            let Some(setting) = known.iter().find(|setting| setting.name == key) else {
+                return Err(D::Error::custom(format!(
+                    "there is no key {name}.{key}; docs/provisioner.md lists all keys"
+                )));
+            };
+            let text = match value {
+                _ if setting.is_secret => Err(format!("stands in a file of its own; give {name}.{key}_file")),
+                serde_json::Value::String(text) => Ok(text),
+                serde_json::Value::Number(number) if setting.is_number => Ok(number.to_string()),
+                _ if setting.is_number => Err("must be a whole number".to_owned()),
+                _ => Err("must be text; put it in quotes".to_owned()),
+            };
+            let text = text.map_err(|problem| D::Error::custom(format!("{name}.{key} {problem}")))?;
+            section.insert(setting.name, text.into());
+        }
+        if let Some(settings) = read_section(system, &section).map_err(D::Error::custom)? {
+            all.insert(system.name, settings);
+        }
+    }
+    Ok(all)
 }
 
 impl IssuerFile {
@@ -193,6 +186,8 @@ impl IssuerFile {
 
 #[cfg(test)]
 mod tests {
+    use secrecy::ExposeSecret as _;
+
     use super::*;
 
     #[test]
@@ -208,8 +203,7 @@ mod tests {
         let file =
             load(&format!("{issuer}settings:\n  project: dev\ndeadlines:\n  installation: 7200\n")).expect("a file");
         assert_eq!((file.settings.project.as_str(), file.deadlines.installation.as_secs()), ("dev", 7200));
-        assert!(matches!(file.installer(), Ok(InstallerFile::LifecycleManager { .. })));
-        assert!(file.director().expect("none").is_none());
+        assert!(file.systems.is_empty(), "no registry, and the Lifecycle Manager installs");
         let empty = load("listen: 127.0.0.1:0\n").expect_err("nobody can come in").to_string();
         assert!(empty.contains("issuers is empty"), "{empty}");
         let misspelt = load(&format!("{issuer}directr: 1\n")).expect_err("unknown").to_string();
@@ -217,16 +211,44 @@ mod tests {
     }
 
     #[test]
-    fn a_director_needs_its_secret_in_a_file() {
-        let director = DirectorFile {
-            url: "https://director.example/graphql".to_owned(),
-            token_url: "https://director.example/oauth2/token".to_owned(),
-            client_id: "slipway".to_owned(),
-            client_secret_file: None,
-            client_secret: None,
+    fn outside_systems_are_read_as_their_table_says() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, secret) = (folder.path().join("provisioner.yaml"), folder.path().join("secret"));
+        fs::write(&secret, "hunter2-hunter2\n").expect("written");
+        let load = |text: &str| {
+            let issuers =
+                "issuers:\n- { name: https://i.example, audience: slipway, jwks_url: https://i.example/keys }\n";
+            fs::write(&path, format!("{issuers}{text}")).expect("written");
+            File::load(&path).map_err(|error| error.to_string())
         };
-        let file = File { director: Some(director), ..File::default() };
-        let error = file.director().map(drop).expect_err("no secret").to_string();
-        assert_eq!(error, "director.client_secret_file: is missing");
+        let director =
+            "url: https://director.example/graphql, token_url: https://director.example/token, client_id: slipway";
+        let with_secret = format!("director: {{ {director}, client_secret_file: {} }}\n", secret.display());
+        let file = load(&format!("{with_secret}reconciler_url: https://reconciler.example\n")).expect("a file");
+        assert_eq!(file.systems.keys().copied().collect::<Vec<_>>(), ["director", "reconciler"]);
+        let Credentials::Client(client) = &file.systems["director"].credentials else { panic!("client credentials") };
+        assert_eq!(client.client_secret.expose_secret(), "hunter2-hunter2");
+        assert!(!format!("{file:?}").contains("hunter2"), "a secret does not show itself");
+        assert!(load("director: null\n").expect("a file").systems.is_empty());
+        let reconciler = "reconciler: { url: https://reconciler.example, timeout: 5s, max_in_flight: 4 }\n";
+        let file = load(reconciler).expect("a file");
+        assert_eq!((file.systems["reconciler"].timeout.as_secs(), file.systems["reconciler"].in_flight), (5, 4));
+        for (text, sentence) in [
+            (format!("director: {{ {director} }}\n"), "director.client_secret_file: is missing; give the file with"),
+            (
+                format!("director: {{ {director}, client_secret: hunter2 }}\n"),
+                "director.client_secret stands in a file",
+            ),
+            ("director: { client_id: slipway }\n".to_owned(), "director.url: is missing; give the address of"),
+            ("reconciler: { url: nowhere }\n".to_owned(), "reconciler.url: is no good: an address must look like"),
+            ("reconciler: { url: 5 }\n".to_owned(), "reconciler.url must be text; put it in quotes"),
+            ("reconciler: { urll: http://r }\n".to_owned(), "there is no key reconciler.urll"),
+            (format!("{reconciler}reconciler_url: http://r\n"), "reconciler_url is given together with reconciler"),
+            ("reconciler: http://r\n".to_owned(), "reconciler must be a section"),
+            ("hello: { url: http://h }\n".to_owned(), "there is no key hello"),
+        ] {
+            let error = load(&text).expect_err(&text);
+            assert!(error.contains(sentence) && !error.contains("hunter2"), "{error}");
+        }
     }
 }

@@ -5,36 +5,36 @@
 //! `GET /reports/{id}` gives `{"override": "...", "read": true}`; `POST /reports/{id}/read` is what a
 //! person does who reads it. Everything else is refused with 400, and remembered as a complaint.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, ops::Deref};
 
 use axum::{
     Json, Router,
-    extract::{Path, Request, State},
-    middleware,
+    extract::{Path, State},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 use bytes::Bytes;
-use http::{HeaderMap, Method, StatusCode, Uri, header};
+use http::{HeaderMap, StatusCode, Uri, header};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::broadcast;
 
-use crate::{
-    dial::{Dial, misbehave},
-    listening::Listening,
-};
+use super::desk::{Desk, Shared};
 
 /// The simulator. Clones are the same system.
 #[derive(Debug, Clone)]
 pub struct Hello {
-    inner: Arc<Mutex<Inner>>,
-    dial: Dial,
+    desk: Desk,
+    inner: Shared<Inner>,
     read: broadcast::Sender<String>,
+}
+
+impl Deref for Hello {
+    type Target = Desk;
+
+    fn deref(&self) -> &Desk {
+        &self.desk
+    }
 }
 
 /// Who reads greetings.
@@ -66,52 +66,34 @@ struct Inner {
     reader: Reader,
     greeted: BTreeMap<String, u32>,
     reports: BTreeMap<String, Report>,
-    complaints: Vec<String>,
 }
 
 impl Default for Hello {
     fn default() -> Self {
-        let inner = Inner {
-            reader: Reader::AfterLooks(1),
-            greeted: BTreeMap::new(),
-            reports: BTreeMap::new(),
-            complaints: Vec::new(),
-        };
-        Self { inner: Arc::new(Mutex::new(inner)), dial: Dial::default(), read: broadcast::Sender::new(256) }
+        let inner = Inner { reader: Reader::AfterLooks(1), greeted: BTreeMap::new(), reports: BTreeMap::new() };
+        Self { desk: Desk::default(), inner: Shared::new(inner), read: broadcast::Sender::new(256) }
     }
 }
 
 impl Hello {
     /// Its HTTP service.
     pub fn router(&self) -> Router {
-        Router::new()
+        let routes = Router::new()
             .route("/greetings/{name}", get(greeting))
             .route("/reports/{id}", get(report).put(put_report))
             .route("/reports/{id}/read", post(read_report))
-            .fallback(refuse)
-            .method_not_allowed_fallback(refuse)
-            .layer(middleware::from_fn_with_state(self.dial.clone(), misbehave))
-            .with_state(self.clone())
-    }
-
-    /// Serves it on a free port.
-    pub async fn listen(&self) -> io::Result<Listening> {
-        Listening::start(self.router()).await
-    }
-
-    /// Its faults.
-    pub fn dial(&self) -> &Dial {
-        &self.dial
+            .with_state(self.clone());
+        self.serve(routes)
     }
 
     /// Sets who reads greetings; somebody does after one look, unless told otherwise.
     pub fn read_by(&self, reader: Reader) {
-        self.inner().reader = reader;
+        self.inner.lock().reader = reader;
     }
 
     /// A person reads; false if there is no such note.
     pub fn read(&self, id: &str) -> bool {
-        let found = self.inner().reports.get_mut(id).map(|report| report.read = true).is_some();
+        let found = self.inner.lock().reports.get_mut(id).map(|report| report.read = true).is_some();
         if found {
             // Nobody listening is fine.
             let _ = self.read.send(id.to_owned());
@@ -126,26 +108,12 @@ impl Hello {
 
     /// How often this name was greeted.
     pub fn greeted(&self, name: &str) -> u32 {
-        self.inner().greeted.get(name).copied().unwrap_or(0)
+        self.inner.lock().greeted.get(name).copied().unwrap_or(0)
     }
 
     /// All notes, by id.
     pub fn reports(&self) -> Vec<Report> {
-        self.inner().reports.values().cloned().collect()
-    }
-
-    /// Requests that were wrong. A test that ends with any has found a fault of the client.
-    pub fn complaints(&self) -> Vec<String> {
-        self.inner().complaints.clone()
-    }
-
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn complain(&self, status: StatusCode, what: String) -> Response {
-        self.inner().complaints.push(what.clone());
-        (status, Json(json!({ "error": what }))).into_response()
+        self.inner.lock().reports.values().cloned().collect()
     }
 }
 
@@ -166,7 +134,7 @@ async fn greeting(
     if let Err(what) = check(&uri, &headers, &body) {
         return hello.complain(StatusCode::BAD_REQUEST, what);
     }
-    *hello.inner().greeted.entry(name.clone()).or_default() += 1;
+    *hello.inner.lock().greeted.entry(name.clone()).or_default() += 1;
     Json(json!({ "greeting": format!("Hello, {name}!") })).into_response()
 }
 
@@ -180,7 +148,7 @@ async fn report(
     if let Err(what) = check(&uri, &headers, &body) {
         return hello.complain(StatusCode::BAD_REQUEST, what);
     }
-    let mut inner = hello.inner();
+    let mut inner = hello.inner.lock();
     let reader = inner.reader;
     let Some(report) = inner.reports.get_mut(&id) else { return StatusCode::NOT_FOUND.into_response() };
     report.read |= matches!(reader, Reader::AfterLooks(looks) if report.looks >= looks);
@@ -195,16 +163,17 @@ async fn put_report(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let json = headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
     if let Err(what) = check(&uri, &headers, &[]) {
         return hello.complain(StatusCode::BAD_REQUEST, what);
     }
-    let new = match serde_json::from_slice::<NewReport>(&body) {
-        Ok(new) if json && !new.override_key.is_empty() => new,
-        Ok(_) => return hello.complain(StatusCode::BAD_REQUEST, "a report needs a key, sent as JSON".to_owned()),
-        Err(error) => return hello.complain(StatusCode::BAD_REQUEST, format!("no report: {error}")),
+    let new: NewReport = match hello.parse_body(&headers, &body, "a report") {
+        Ok(new) => new,
+        Err(refusal) => return *refusal,
     };
-    let mut inner = hello.inner();
+    if new.override_key.is_empty() {
+        return hello.complain(StatusCode::BAD_REQUEST, "a report needs a key".to_owned());
+    }
+    let mut inner = hello.inner.lock();
     if let Some(report) = inner.reports.get_mut(&id) {
         if report.override_key != new.override_key {
             drop(inner);
@@ -220,11 +189,6 @@ async fn put_report(
 
 async fn read_report(State(hello): State<Hello>, Path(id): Path<String>) -> StatusCode {
     if hello.read(&id) { StatusCode::NO_CONTENT } else { StatusCode::NOT_FOUND }
-}
-
-async fn refuse(State(hello): State<Hello>, request: Request) -> Response {
-    let (method, path): (&Method, &str) = (request.method(), request.uri().path());
-    hello.complain(StatusCode::BAD_REQUEST, format!("there is no {method} {path}"))
 }
 
 /// What every right request has in common.
@@ -243,6 +207,8 @@ fn check(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use http::Request;
+
     use super::*;
     use crate::{dial::Fault, systems::Systems};
 

@@ -9,12 +9,15 @@ use std::{
 use kube_sandbox::Server;
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use slipway_clients::{HttpTransport, director, oauth::Credentials};
+use slipway_clients::{
+    ConnectionSettings, Connections, Credentials, HttpTransport, SYSTEMS, SettingsBySystem, director,
+    oauth::ClientCredentials,
+};
 use slipway_engine::{Event, SystemClock, SystemRandom};
 use slipway_model::{
     Class, OperationId, OperationState, ReplicaId, Timestamp,
     operation::Fields,
-    ports::{Claim, ClaimRequest, Clock, Commit, CommitOutcome, Next, Runtimes as _, Storage as _, Want},
+    ports::{Claim, ClaimRequest, Clock, Commit, CommitOutcome, Next, Runtimes as _, Storage as _, Transport, Want},
     runtime_record::RuntimeId,
     time::hours,
 };
@@ -280,18 +283,18 @@ impl Bench {
 
 async fn a_director(clock: Arc<dyn Clock>) -> (Director, Listening, director::Client) {
     let simulated = Director::default();
-    let door = simulated.listen().await.expect("a port");
+    let door = Listening::start(simulated.router()).await.expect("a port");
     let (client_id, secret) = simulated.client();
     let base = door.url();
-    let credentials = Credentials {
+    let credentials = Credentials::Client(ClientCredentials {
         url: format!("{base}/oauth2/token").parse().expect("an address"),
         client_id,
         client_secret: SecretString::from(secret),
-        scope: director::SCOPE,
-    };
-    let transport = Arc::new(HttpTransport::new().expect("a transport"));
+    });
     let address = format!("{base}/graphql").parse().expect("an address");
-    (simulated, door, director::Client::new(transport, address, credentials, clock))
+    let settings = SettingsBySystem::from([ConnectionSettings::of::<director::Client>(address, credentials)]);
+    let wire: Arc<dyn Transport> = Arc::new(HttpTransport::new().expect("a transport"));
+    (simulated, door, Connections::new(SYSTEMS, &settings, &wire, &clock).client())
 }
 
 impl Ask<'_> {

@@ -1,6 +1,6 @@
 //! The registry as its clients see it.
 
-use http::Request;
+use http::{Request, header};
 
 use super::*;
 use crate::{clock, systems::Systems};

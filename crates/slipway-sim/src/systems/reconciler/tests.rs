@@ -1,6 +1,6 @@
 //! The Reconciler as its clients see it.
 
-use http::Request;
+use http::{Request, header};
 use serde_json::Value;
 
 use super::*;
