@@ -27,7 +27,7 @@ use slipway_kube::{
 };
 use slipway_model::time::{Timestamp, spell};
 
-use crate::memory::Memory;
+use crate::memory::Phases;
 
 /// Longest message in a label.
 const LONGEST: usize = 120;
@@ -117,7 +117,7 @@ fn long() -> Histogram {
 }
 
 /// All figures.
-pub struct Metrics {
+pub(crate) struct Metrics {
     registry: Registry,
     runtimes: Family<RuntimeLabels, Gauge>,
     clusters: Family<ClusterLabels, Gauge>,
@@ -146,7 +146,7 @@ struct Shown {
 }
 
 /// What is measured only when somebody looks.
-pub struct Now<'a> {
+pub(crate) struct Gauges<'a> {
     /// Names waiting, by controller.
     pub depth: [(&'static str, usize); 2],
     /// Requests so far.
@@ -154,13 +154,11 @@ pub struct Now<'a> {
     /// Waits for the budget so far.
     pub waits: Vec<(Priority, Waits)>,
     /// How long watches have been silent.
-    pub lag: Vec<(&'static str, Duration)>,
+    pub lag: [(&'static str, Duration); 4],
     /// Clients of customers' clusters.
     pub skr_clients: usize,
     /// Whether the garden is held.
     pub circuit_open: bool,
-    /// Runtimes in each state.
-    pub states: Vec<(RuntimeState, usize)>,
 }
 
 impl Default for Metrics {
@@ -171,7 +169,7 @@ impl Default for Metrics {
 
 impl Metrics {
     /// All of them, empty.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut all = Self {
             registry: Registry::default(),
             runtimes: Family::default(),
@@ -211,45 +209,49 @@ impl Metrics {
         r.register("slipway_infra_skr_clients", "Clients of customers' clusters", all.skr_clients.clone());
         r.register("slipway_infra_garden_circuit_open", "1 while the garden is left alone", all.circuit_open.clone());
         r.register("slipway_infra_config_reloads", "How often the configuration was read anew", all.reloads.clone());
+        for state in [RuntimeState::Pending, RuntimeState::Ready, RuntimeState::Terminating, RuntimeState::Failed] {
+            let _ = all.states.get_or_create(&StateLabels { state: state.as_str() });
+        }
         all
     }
 
+    /// A Runtime has come, gone, or changed its state: counted as it happens, because a page that opens ten thousand
+    /// Runtimes for four numbers is dear.
+    pub(crate) fn count_state(&self, before: Option<RuntimeState>, now: Option<RuntimeState>) {
+        let gauge = |state: RuntimeState| self.states.get_or_create(&StateLabels { state: state.as_str() }).clone();
+        before.map(gauge).iter().for_each(|gauge| _ = gauge.dec());
+        now.map(gauge).iter().for_each(|gauge| _ = gauge.inc());
+    }
+
     /// A pass ended.
-    pub fn reconciled(&self, controller: &'static str, outcome: &'static str, took: Duration) {
+    pub(crate) fn note_pass(&self, controller: &'static str, outcome: &'static str, took: Duration) {
         self.passes.get_or_create(&PassLabels { controller, outcome }).observe(took.as_secs_f64());
     }
 
     /// A step ended.
-    pub fn stepped(&self, step: &'static str, outcome: &'static str, took: Duration) {
+    pub(crate) fn note_step(&self, step: &'static str, outcome: &'static str, took: Duration) {
         self.steps.get_or_create(&StepLabels { step, outcome }).observe(took.as_secs_f64());
     }
 
     /// A phase of an alignment ended.
-    pub fn phase(&self, phase: &'static str, took: Duration) {
+    pub(crate) fn note_phase(&self, phase: &'static str, took: Duration) {
         self.phases.get_or_create(&PhaseLabels { phase }).observe(took.as_secs_f64());
     }
 
     /// A Runtime became what it should be.
-    pub fn aligned(&self, memory: &Memory, now: Duration) {
-        let Some(changed) = memory.changed_at else { return };
-        let applied = memory.applied_at.filter(|at| *at >= changed);
-        let settled = memory.settled_at.filter(|at| *at >= changed);
-        if let Some(applied) = applied {
-            self.phase("apply", applied - changed);
+    pub(crate) fn note_alignment(&self, Phases { apply, gardener, prepare }: &Phases) {
+        for (phase, took) in [("apply", *apply), ("gardener", *gardener), ("prepare", Some(*prepare))] {
+            took.into_iter().for_each(|took| self.note_phase(phase, took));
         }
-        if let (Some(applied), Some(settled)) = (applied, settled) {
-            self.phase("gardener", settled.saturating_sub(applied));
-        }
-        self.phase("prepare", now.saturating_sub(settled.or(applied).unwrap_or(changed)));
     }
 
     /// A pass ended in no foreseen way.
-    pub fn stopped(&self) {
+    pub(crate) fn count_stop(&self) {
         self.stops.inc();
     }
 
     /// The configuration was read anew.
-    pub fn reloaded(&self) {
+    pub(crate) fn count_reload(&self) {
         self.reloads.inc();
     }
 
@@ -258,7 +260,7 @@ impl Metrics {
     }
 
     /// A Runtime's state.
-    pub fn runtime(&self, runtime: &Runtime, status: &RuntimeStatus) {
+    pub(crate) fn set_runtime(&self, runtime: &Runtime, status: &RuntimeStatus) {
         let latest = status.conditions.iter().max_by_key(|condition| condition.last_transition_time.0);
         let name = runtime.metadata.name.clone().unwrap_or_default();
         let labels = RuntimeLabels {
@@ -277,13 +279,13 @@ impl Metrics {
     }
 
     /// A Runtime is gone.
-    pub fn forget_runtime(&self, name: &str) {
+    pub(crate) fn forget_runtime(&self, name: &str) {
         let old = self.shown().runtimes.remove(name);
         old.iter().for_each(|labels| _ = self.runtimes.remove(labels));
     }
 
     /// A GardenerCluster's state.
-    pub fn cluster(&self, name: &str, shoot: &str, state: &str, reason: &str) {
+    pub(crate) fn set_cluster(&self, name: &str, shoot: &str, state: &str, reason: &str) {
         let text = str::to_owned;
         let labels =
             ClusterLabels { runtimeId: text(name), shoot: text(shoot), state: text(state), reason: text(reason) };
@@ -295,7 +297,7 @@ impl Metrics {
     }
 
     /// A kubeconfig was issued.
-    pub fn issued(&self, name: &str, shoot: &str, expires: Timestamp, period: Duration, life: Duration) {
+    pub(crate) fn set_expiry(&self, name: &str, shoot: &str, expires: Timestamp, period: Duration, life: Duration) {
         let labels = ExpiryLabels {
             runtimeId: name.to_owned(),
             shoot: shoot.to_owned(),
@@ -309,7 +311,7 @@ impl Metrics {
     }
 
     /// A GardenerCluster is gone.
-    pub fn forget_cluster(&self, name: &str) {
+    pub(crate) fn forget_cluster(&self, name: &str) {
         let (cluster, expiry) = {
             let mut shown = self.shown();
             (shown.clusters.remove(name), shown.expiries.remove(name))
@@ -319,7 +321,7 @@ impl Metrics {
     }
 
     /// The page.
-    pub fn page(&self, now: &Now<'_>) -> String {
+    pub(crate) fn page(&self, now: &Gauges<'_>) -> String {
         let whole = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         for (controller, depth) in now.depth {
             self.depth.get_or_create(&ControllerLabels { controller }).set(whole(depth));
@@ -337,9 +339,6 @@ impl Metrics {
         }
         for (resource, silence) in &now.lag {
             self.lag.get_or_create(&ResourceLabels { resource }).set(silence.as_secs_f64());
-        }
-        for (state, count) in &now.states {
-            self.states.get_or_create(&StateLabels { state: state.as_str() }).set(whole(*count));
         }
         self.skr_clients.set(whole(now.skr_clients));
         self.circuit_open.set(i64::from(now.circuit_open));

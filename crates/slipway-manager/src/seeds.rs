@@ -6,7 +6,7 @@ use slipway_kube::access::cache::Projection;
 /// A Seed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Seed {
+pub(crate) struct Seed {
     /// Metadata.
     pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
     /// What it is.
@@ -24,7 +24,7 @@ impl Projection for Seed {
 /// What it is.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SeedSpec {
+pub(crate) struct SeedSpec {
     /// Its cloud.
     pub provider: SeedProvider,
     /// Whether Shoots may be scheduled on it.
@@ -36,7 +36,7 @@ pub struct SeedSpec {
 /// Its cloud.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SeedProvider {
+pub(crate) struct SeedProvider {
     /// Which.
     #[serde(rename = "type")]
     pub kind: String,
@@ -47,7 +47,7 @@ pub struct SeedProvider {
 /// Settings.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SeedSettings {
+pub(crate) struct SeedSettings {
     /// Scheduling.
     pub scheduling: Option<Scheduling>,
 }
@@ -55,7 +55,7 @@ pub struct SeedSettings {
 /// Scheduling.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Scheduling {
+pub(crate) struct Scheduling {
     /// Whether the scheduler sees it.
     pub visible: bool,
 }
@@ -63,7 +63,7 @@ pub struct Scheduling {
 /// How it is.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct SeedStatus {
+pub(crate) struct SeedStatus {
     /// Present once it was ever set up.
     pub last_operation: Option<serde_json::Value>,
     /// Its conditions.
@@ -73,7 +73,7 @@ pub struct SeedStatus {
 /// One condition.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SeedCondition {
+pub(crate) struct SeedCondition {
     /// About what.
     #[serde(rename = "type")]
     pub of: String,
@@ -83,7 +83,7 @@ pub struct SeedCondition {
 
 impl Seed {
     /// Whether a Shoot of this cloud can be put on it. A Seed without settings is visible: that is the default.
-    pub fn is_usable(&self, provider: &str) -> bool {
+    pub(crate) fn is_usable(&self, provider: &str) -> bool {
         let visible = self.spec.settings.as_ref().and_then(|settings| settings.scheduling).is_none_or(|it| it.visible);
         let is =
             |of: &str| self.status.conditions.iter().any(|condition| condition.of == of && condition.status == "True");

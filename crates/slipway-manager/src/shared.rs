@@ -7,25 +7,21 @@ use std::{
 
 use slipway_kube::{
     GardenerCluster, Runtime, Shoot,
-    access::{Access, cache::Cache, shards::Shards},
+    access::{
+        Access, Resource,
+        cache::{Cache, Change, Projection, Source},
+        shards::Shards,
+    },
 };
 use slipway_model::ports::{Clock, Random};
 
 use crate::{
-    blueprints::Blueprints,
-    controller::queue::Queue,
-    decide::brake::Brake,
-    memory::Memories,
-    metrics::Metrics,
-    observe::SecretView,
-    registry_secrets::RegistrySecrets,
-    seeds::Seed,
-    settings::Settings,
-    skr::{Clients, RegistryWatches},
+    blueprints::Blueprints, controller::queue::Queue, decide::brake::Brake, memory::Memories, metrics::Metrics,
+    observe::SecretView, registry_caches::RegistryCaches, seeds::Seed, settings::Settings, skr::Clients, tasks::Tasks,
 };
 
 /// What all passes share.
-pub struct Shared {
+pub(crate) struct Shared {
     /// How the manager is run.
     pub settings: Settings,
     /// The control plane.
@@ -52,10 +48,10 @@ pub struct Shared {
     pub metrics: Metrics,
     /// What is ours.
     pub shards: Shards,
-    /// Credentials of registry caches in the garden.
-    pub registry_secrets: RegistrySecrets,
-    /// Clusters with registry caches that are listened to.
-    pub registry_watches: RegistryWatches,
+    /// Registry caches.
+    pub registry_caches: RegistryCaches,
+    /// Everything that runs.
+    pub tasks: Tasks,
     /// The brake on deletions.
     pub brake: Mutex<Brake>,
     /// Runtimes to be looked at.
@@ -64,13 +60,54 @@ pub struct Shared {
     pub kubeconfigs: Queue,
 }
 
+impl Shared {
+    /// Whether everything we must know is known.
+    pub(crate) fn is_synced(&self) -> bool {
+        self.caches.are_synced() && self.registry_caches.is_synced()
+    }
+
+    /// Ends when it is.
+    pub(crate) async fn until_synced(&self) {
+        self.caches.until_synced().await;
+        self.registry_caches.until_synced().await;
+    }
+
+    /// Whether nothing is due and nothing is worked on.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_synced() && self.runtimes.is_idle() && self.kubeconfigs.is_idle()
+    }
+
+    /// The objects of one kind; an empty namespace or selector is all of them.
+    pub(crate) fn source(
+        &self,
+        access: &Access,
+        resource: &'static Resource,
+        namespace: &str,
+        selector: &str,
+    ) -> Source {
+        let (namespace, selector) = (namespace.to_owned(), selector.to_owned());
+        Source { access: access.clone(), resource, namespace, selector, random: self.random.clone() }
+    }
+
+    /// Fills a cache and keeps it filled, and tells of every change.
+    pub(crate) fn follow<T: Projection>(
+        self: &Arc<Self>,
+        cache: &Cache<T>,
+        source: Source,
+        on_change: fn(&Arc<Self>, &Change<T>),
+    ) {
+        let shared = self.clone();
+        self.tasks.listen(cache.clone().run(source, Box::new(move |change| on_change(&shared, change))));
+    }
+}
+
 /// Which Runtimes want the Shoot of which name. More than one is a mistake, and must be seen as one.
 #[derive(Debug, Default)]
-pub struct Wanted(Mutex<HashMap<String, BTreeSet<String>>>);
+pub(crate) struct Wanted(Mutex<HashMap<String, BTreeSet<String>>>);
 
 impl Wanted {
     /// A Runtime wants this Shoot now, or none any more.
-    pub fn note(&self, runtime: &str, before: Option<&str>, now: Option<&str>) {
+    pub(crate) fn note(&self, runtime: &str, before: Option<&str>, now: Option<&str>) {
         if before == now {
             return;
         }
@@ -89,7 +126,7 @@ impl Wanted {
     }
 
     /// Those who want this Shoot.
-    pub fn by(&self, shoot: &str) -> Vec<String> {
+    pub(crate) fn wanted_by(&self, shoot: &str) -> Vec<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(shoot).map(|names| names.iter().cloned().collect()).unwrap_or_default()
     }
@@ -97,7 +134,7 @@ impl Wanted {
 
 /// What is known without asking.
 #[derive(Default)]
-pub struct Caches {
+pub(crate) struct Caches {
     /// Runtimes.
     pub runtimes: Cache<Runtime>,
     /// Shoots of the project.
@@ -108,23 +145,18 @@ pub struct Caches {
     pub secrets: Cache<SecretView>,
     /// Seeds; whoever may not read them goes without.
     pub seeds: Cache<Seed>,
-    /// Credentials of registry caches in the garden. Also where nobody looks after them: Shoots name them.
-    pub registry_secrets: Cache<SecretView>,
 }
 
 impl Caches {
-    /// Whether everything we must know is known.
-    pub fn are_synced(&self) -> bool {
+    fn are_synced(&self) -> bool {
         let ours = self.runtimes.is_synced() && self.clusters.is_synced() && self.secrets.is_synced();
-        ours && self.shoots.is_synced() && self.registry_secrets.is_synced()
+        ours && self.shoots.is_synced()
     }
 
-    /// Ends when it is.
-    pub async fn until_synced(&self) {
+    async fn until_synced(&self) {
         self.runtimes.until_synced().await;
         self.shoots.until_synced().await;
         self.clusters.until_synced().await;
         self.secrets.until_synced().await;
-        self.registry_secrets.until_synced().await;
     }
 }

@@ -85,7 +85,7 @@ fn binding(user: &str) -> Value {
 }
 
 /// Removes bindings of former administrators, then adds those of new ones.
-pub async fn align(skr: &Access, wanted: &[String]) -> Result<(), Error> {
+pub(super) async fn align(skr: &Access, wanted: &[String]) -> Result<(), Error> {
     let ours = format!("{}={}", labels::RECONCILER_MANAGED_BY, labels::MANAGED_BY_US);
     let there: Bindings = skr.send_as(Ask::list(&CLUSTER_ROLE_BINDINGS, "").with("labelSelector", ours)).await?;
     let Changes { remove, add } = changes(&there.items, wanted);

@@ -17,7 +17,7 @@ use super::MANAGER;
 
 /// What should be there.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// The objects.
     pub objects: Vec<Value>,
     /// What is wrong with the rest.
@@ -25,7 +25,7 @@ pub struct Wanted {
 }
 
 /// What should be there.
-pub fn wanted(runtime: &Runtime, tenant: &OidcConfig) -> Wanted {
+pub(crate) fn wanted(runtime: &Runtime, tenant: &OidcConfig) -> Wanted {
     let given = runtime.spec.shoot.kubernetes.kube_api_server.as_ref();
     let given = given.and_then(|server| server.additional_oidc_config.as_ref());
     let shared = [AdditionalOidcConfig { oidc: tenant.clone(), jwks: None }];
@@ -91,7 +91,7 @@ struct Listed {
 }
 
 /// Makes it so; answers the first failure after trying all.
-pub async fn align(skr: &Access, wanted: &[Value]) -> Result<(), Error> {
+pub(crate) async fn align(skr: &Access, wanted: &[Value]) -> Result<(), Error> {
     let ours = format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_US);
     let there: Listed = skr.send_as(Ask::list(&OPEN_ID_CONNECTS, "").with("labelSelector", ours)).await?;
     let mut failures = Vec::new();

@@ -15,12 +15,12 @@ use super::{MANAGER, namespace::KYMA_SYSTEM};
 use crate::{seeds::Seed, shared::Shared};
 
 /// Its name.
-pub const NAME: &str = "kyma-provisioning-info";
+pub(super) const NAME: &str = "kyma-provisioning-info";
 
 /// Where the control plane is, as far as we may know: whoever may not read Seeds goes without. A process that has
 /// just started may not have seen them yet, and nobody writes this again for their sake: it asks for the one, and
 /// an answer that says nothing is an error like any other.
-pub async fn seed_region(shared: &Shared, shoot: Option<&Shoot>) -> Result<Option<String>, Error> {
+pub(super) async fn seed_region(shared: &Shared, shoot: Option<&Shoot>) -> Result<Option<String>, Error> {
     let named =
         |shoot: &Shoot| shoot.status.as_ref().and_then(|it| it.seed_name.clone()).or(shoot.spec.seed_name.clone());
     let Some(seed) = shoot.and_then(named) else { return Ok(None) };
@@ -44,7 +44,12 @@ fn pool(worker: &Worker) -> Value {
 }
 
 /// All of it; empty members are left out, but for pools and networks. Without times where the hash is made of it.
-pub fn details(runtime: &Runtime, shoot: Option<&Shoot>, seed_region: Option<String>, with_times: bool) -> Value {
+pub(super) fn details(
+    runtime: &Runtime,
+    shoot: Option<&Shoot>,
+    seed_region: Option<String>,
+    with_times: bool,
+) -> Value {
     let spec = &runtime.spec.shoot;
     let mut pools = Map::new();
     if let Some(main) = spec.provider.workers.first() {
@@ -93,7 +98,7 @@ pub fn details(runtime: &Runtime, shoot: Option<&Shoot>, seed_region: Option<Str
 }
 
 /// Writes it.
-pub async fn write(skr: &Access, text: &str) -> Result<(), Error> {
+pub(super) async fn write(skr: &Access, text: &str) -> Result<(), Error> {
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": NAME, "namespace": KYMA_SYSTEM,

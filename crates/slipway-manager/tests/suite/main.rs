@@ -10,6 +10,7 @@ mod definitions;
 mod deletions;
 mod deployment;
 mod gardens;
+mod goodbyes;
 mod kubeconfigs;
 mod landscapes;
 mod lanes;
