@@ -26,7 +26,7 @@ use crate::{
 
 /// What is to be done in one pass: steps in order, until one says otherwise.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct PassPlan {
     /// The state while it is not done.
     pub(crate) meanwhile: RuntimeState,
     /// The steps that apply.
@@ -34,11 +34,11 @@ pub(crate) struct Plan {
 }
 
 /// Which steps run.
-pub(crate) fn plan(seen: &Observation) -> Plan {
+pub(crate) fn plan(seen: &Observation) -> PassPlan {
     let (meanwhile, table) =
         if seen.is_deleting() { (RuntimeState::Terminating, DELETE) } else { (RuntimeState::Pending, ALIGN) };
     let steps = table.iter().filter(|row| row.step.applies(seen)).collect();
-    Plan { meanwhile, steps }
+    PassPlan { meanwhile, steps }
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ use crate::{
     metrics::{Gauges, Metrics},
     registry_caches::{self, RegistryCaches},
     settings::Settings,
-    shared::{Caches, Shared, Wanted},
+    shared::{Caches, Shared, ShootClaims},
     skr::Clients,
     tasks::Tasks,
 };
@@ -114,7 +114,7 @@ impl Manager {
             garden_time: parts.garden_time.clone(),
             random: parts.random,
             caches: Caches::default(),
-            wanted: Wanted::default(),
+            claims: ShootClaims::default(),
             memories: Memories::default(),
             blueprints: Blueprints::new(parts.files),
             skr: Clients::new(calls, counters.clone(), settings.dry_run),
@@ -266,10 +266,10 @@ fn fill(shared: &Arc<Shared>) {
     let (kcp, garden, caches) = (&shared.kcp, &shared.garden, &shared.caches);
     let (ours, project) = (shared.settings.namespace.as_str(), shared.settings.garden_namespace.as_str());
     let marked = format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_US);
-    shared.follow(&caches.runtimes, shared.source(kcp, &resource::RUNTIMES, ours, ""), news::runtime);
-    shared.follow(&caches.clusters, shared.source(kcp, &resource::GARDENER_CLUSTERS, ours, ""), news::cluster);
-    shared.follow(&caches.secrets, shared.source(kcp, &resource::SECRETS, ours, &marked), news::secret);
-    shared.follow(&caches.shoots, shared.source(garden, &resource::SHOOTS, project, ""), news::shoot);
+    shared.follow(&caches.runtimes, shared.source(kcp, &resource::RUNTIMES, ours, ""), news::note_runtime);
+    shared.follow(&caches.clusters, shared.source(kcp, &resource::GARDENER_CLUSTERS, ours, ""), news::note_cluster);
+    shared.follow(&caches.secrets, shared.source(kcp, &resource::SECRETS, ours, &marked), news::note_secret);
+    shared.follow(&caches.shoots, shared.source(garden, &resource::SHOOTS, project, ""), news::note_shoot);
     shared.follow(&caches.seeds, shared.source(garden, &resource::SEEDS, "", ""), |_, _| {});
     RegistryCaches::start(shared);
 }
@@ -279,7 +279,11 @@ async fn begin(shared: Arc<Shared>) {
     shared.until_synced().await;
     acl::read(&shared).await;
     work::wake_all(&shared);
-    futures::join!(work::runtimes(shared.clone()), work::kubeconfigs(shared.clone()), work::wake_ups(shared));
+    futures::join!(
+        work::reconcile_runtimes(shared.clone()),
+        work::rotate_kubeconfigs(shared.clone()),
+        work::wake_on_changes(shared)
+    );
 }
 
 /// Holds shards until told to leave: by Leases, or simply.

@@ -56,7 +56,6 @@ pub(crate) struct Memory {
     pub(crate) notes: Option<Vec<String>>,
     /// Hash of the structured authentication last written.
     pub(crate) auth_config: Option<String>,
-    /// Its registry caches.
     pub(crate) registry_caches: registry_caches::Memory,
 }
 
@@ -96,7 +95,7 @@ impl Memories {
     }
 
     /// That of one Runtime; empty if nothing is remembered of it.
-    pub(crate) fn of(&self, name: &str) -> Arc<Cell> {
+    pub(crate) fn of_runtime(&self, name: &str) -> Arc<Cell> {
         self.all().entry(name.to_owned()).or_default().clone()
     }
 

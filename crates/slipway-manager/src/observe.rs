@@ -16,28 +16,24 @@ use crate::{memory::Memory, registry_caches};
 /// What one pass knows.
 #[derive(Debug, Clone)]
 pub(crate) struct Observation {
-    /// The Runtime.
-    pub runtime: Arc<Runtime>,
-    /// Its Shoot.
-    pub shoot: Option<Arc<Shoot>>,
-    /// Its GardenerCluster.
-    pub cluster: Option<Arc<GardenerCluster>>,
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) shoot: Option<Arc<Shoot>>,
+    pub(crate) cluster: Option<Arc<GardenerCluster>>,
     /// Its kubeconfig Secret.
-    pub secret: Option<Arc<SecretView>>,
-    /// Its registry caches.
-    pub registry_caches: registry_caches::Observed,
+    pub(crate) secret: Option<Arc<SecretView>>,
+    pub(crate) registry_caches: registry_caches::Observed,
     /// The hash of everything that would be rendered now; none where it cannot be computed.
-    pub input_hash: Option<String>,
+    pub(crate) input_hash: Option<String>,
     /// The hash of everything its cluster would be prepared with now.
-    pub prepared_hash: String,
+    pub(crate) prepared_hash: String,
     /// Another Runtime that has the same Shoot name and was there first.
-    pub rival: Option<String>,
+    pub(crate) rival: Option<String>,
     /// Whether its deletion is held because too many came at once.
-    pub deletion_held: bool,
+    pub(crate) deletion_held: bool,
     /// What this process remembers of it.
-    pub memory: Memory,
+    pub(crate) memory: Memory,
     /// Monotonic time.
-    pub now: Duration,
+    pub(crate) now: Duration,
 }
 
 impl Observation {
@@ -46,7 +42,6 @@ impl Observation {
         self.runtime.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// Its generation.
     pub(crate) fn generation(&self) -> i64 {
         self.runtime.metadata.generation.unwrap_or(0)
     }
@@ -101,12 +96,11 @@ impl Observation {
 /// The content of thousands of Secrets is neither needed nor wanted in memory; it is read when a client is made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SecretView {
-    /// Metadata.
     #[serde(default)]
-    pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    pub(crate) metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
     /// The keys and, of each, only a hash.
     #[serde(default, rename = "data")]
-    pub hashes: std::collections::BTreeMap<String, Hashed>,
+    pub(crate) hashes: std::collections::BTreeMap<String, Hashed>,
 }
 
 impl Projection for SecretView {
@@ -116,12 +110,10 @@ impl Projection for SecretView {
 }
 
 impl SecretView {
-    /// An annotation.
     pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
         self.metadata.annotations.as_ref()?.get(key).map(String::as_str)
     }
 
-    /// A label.
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
         self.metadata.labels.as_ref()?.get(key).map(String::as_str)
     }

@@ -46,7 +46,6 @@ pub(crate) enum Outcome {
     },
     /// A call failed in a way that may pass.
     Retry {
-        /// How it failed.
         error: access::Error,
         /// What the Runtime is told meanwhile.
         condition: ConditionUpdate,
@@ -79,7 +78,6 @@ impl Outcome {
         }
     }
 
-    /// Waits for something.
     pub(crate) fn wait(on: impl Into<String>, at_latest: Duration) -> Self {
         Self::Wait { on: on.into(), at_latest }
     }

@@ -16,7 +16,7 @@ use tracing::Instrument as _;
 
 use crate::{
     controller::acknowledge,
-    decide::{self, Apply, Plan},
+    decide::{self, Apply, PassPlan},
     events,
     memory::{Cell, FailedAt, Memory},
     observe::Observation,
@@ -32,17 +32,14 @@ const FORBIDDEN_MAX: Duration = mins(10);
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = secs(60);
 
-/// One pass.
+/// What a step works with.
 pub(crate) struct Pass {
-    /// What all passes share.
     pub(crate) shared: Arc<Shared>,
-    /// What is known.
     pub(crate) seen: Observation,
     /// What becomes of the Shoot.
     pub(crate) apply: Apply,
     /// What is to be told.
     pub(crate) report: Report,
-    /// The memory.
     pub(crate) cell: Arc<Cell>,
     /// The client of the cluster, once it was asked for.
     pub(crate) skr: Option<Access>,
@@ -58,7 +55,7 @@ impl Pass {
 
 /// Runs one pass; answers when to look again at the latest. None when there is nothing to look at.
 pub(crate) async fn run(shared: &Arc<Shared>, name: &str) -> Option<Duration> {
-    let seen = crate::controller::look::at(shared, name)?;
+    let seen = crate::controller::look::observe(shared, name)?;
     let shoot = seen.runtime.spec.shoot.name.clone();
     let generation = seen.generation();
     let span = tracing::info_span!("runtime", runtimeID = name, shootName = shoot, generation);
@@ -76,7 +73,7 @@ async fn pass(shared: &Arc<Shared>, seen: Observation) -> Option<Duration> {
     }
     let plan = decide::plan(&seen);
     let apply = decide::apply(&seen);
-    let cell = shared.memories.of(&name);
+    let cell = shared.memories.of_runtime(&name);
     let mut pass = Pass { shared: shared.clone(), seen, apply, report: Report::default(), cell, skr: None };
     let (outcome, step) = act(&mut pass, &plan).await;
     let next = report(&mut pass, &plan, outcome.clone(), step).await;
@@ -85,7 +82,7 @@ async fn pass(shared: &Arc<Shared>, seen: Observation) -> Option<Duration> {
     next
 }
 
-async fn act(pass: &mut Pass, plan: &Plan) -> (Outcome, &'static str) {
+async fn act(pass: &mut Pass, plan: &PassPlan) -> (Outcome, &'static str) {
     for row in &plan.steps {
         let began = pass.shared.clock.monotonic();
         let outcome = row.step.run(pass).await;
@@ -106,7 +103,7 @@ async fn act(pass: &mut Pass, plan: &Plan) -> (Outcome, &'static str) {
 }
 
 /// Writes down what came of it, once, and says when to look again.
-async fn report(pass: &mut Pass, plan: &Plan, outcome: Outcome, step: &'static str) -> Option<Duration> {
+async fn report(pass: &mut Pass, plan: &PassPlan, outcome: Outcome, step: &'static str) -> Option<Duration> {
     let shared = pass.shared.clone();
     let (resync, name) = (shared.settings.resync, pass.seen.name().to_owned());
     let outcome = believe_forbidden(pass, outcome);
@@ -203,7 +200,7 @@ async fn write(pass: &mut Pass) -> Result<(), access::Error> {
 
 /// How long until the next try, by the class of the failure.
 fn pause(shared: &Shared, name: &str, place: FailedAt, error: &access::Error) -> Duration {
-    let attempts = shared.memories.of(name).lock().retries.count(place);
+    let attempts = shared.memories.of_runtime(name).lock().retries.count(place);
     let doubled = |first: Duration| (first * 2_u32.saturating_pow(attempts.min(10) - 1)).min(PAUSE_MAX);
     match error.class {
         Class::Throttled => error.retry_after.unwrap_or_else(|| doubled(secs(1))),

@@ -114,14 +114,14 @@ pub(crate) fn look_soon(shared: &Shared, name: &str) {
     if shared.settings.registry_caches.is_none() || shared.caches.runtimes.get(name).is_none() {
         return;
     }
-    let wait = shared.memories.of(name).lock().registry_caches.hurry(shared.clock.monotonic());
+    let wait = shared.memories.of_runtime(name).lock().registry_caches.hurry(shared.clock.monotonic());
     shared.runtimes.wake_in(name, wait);
 }
 
 /// Stops listening to clusters that are not ours, that sleep, or that go: nobody answers there.
 pub(crate) fn sweep(shared: &Shared) {
     shared.registry_caches.watches.keep(|name| {
-        let seen = shared.shards.has(name).then(|| look::at(shared, name)).flatten();
+        let seen = shared.shards.has(name).then(|| look::observe(shared, name)).flatten();
         seen.is_some_and(|seen| !seen.is_asleep() && !seen.is_deleting())
     });
 }

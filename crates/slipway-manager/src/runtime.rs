@@ -28,7 +28,6 @@ pub(crate) trait Step: Send + Sync {
         true
     }
 
-    /// Does it.
     fn run(&self, pass: &mut Pass) -> impl Future<Output = Outcome> + Send;
 }
 
@@ -50,7 +49,6 @@ impl<S: Step> DynStep for S {
     }
 }
 
-/// One row.
 pub(crate) struct Row {
     /// In logs and metrics.
     pub(crate) name: &'static str,

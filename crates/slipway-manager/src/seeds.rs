@@ -3,16 +3,12 @@
 use serde::{Deserialize, Serialize};
 use slipway_kube::access::cache::Projection;
 
-/// A Seed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Seed {
-    /// Metadata.
-    pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
-    /// What it is.
-    pub spec: SeedSpec,
-    /// How it is.
-    pub status: SeedStatus,
+    pub(crate) metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    pub(crate) spec: SeedSpec,
+    pub(crate) status: SeedStatus,
 }
 
 impl Projection for Seed {
@@ -21,64 +17,52 @@ impl Projection for Seed {
     }
 }
 
-/// What it is.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SeedSpec {
-    /// Its cloud.
-    pub provider: SeedProvider,
+    pub(crate) provider: SeedProvider,
     /// Whether Shoots may be scheduled on it.
-    pub settings: Option<SeedSettings>,
+    pub(crate) settings: Option<SeedSettings>,
     /// Where backups go.
-    pub backup: Option<serde_json::Value>,
+    pub(crate) backup: Option<serde_json::Value>,
 }
 
-/// Its cloud.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SeedProvider {
-    /// Which.
     #[serde(rename = "type")]
-    pub kind: String,
-    /// Where.
-    pub region: String,
+    pub(crate) kind: String,
+    pub(crate) region: String,
 }
 
-/// Settings.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SeedSettings {
-    /// Scheduling.
-    pub scheduling: Option<Scheduling>,
+    pub(crate) scheduling: Option<Scheduling>,
 }
 
-/// Scheduling.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Scheduling {
     /// Whether the scheduler sees it.
-    pub visible: bool,
+    pub(crate) visible: bool,
 }
 
-/// How it is.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct SeedStatus {
     /// Present once it was ever set up.
-    pub last_operation: Option<serde_json::Value>,
-    /// Its conditions.
-    pub conditions: Vec<SeedCondition>,
+    pub(crate) last_operation: Option<serde_json::Value>,
+    pub(crate) conditions: Vec<SeedCondition>,
 }
 
-/// One condition.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SeedCondition {
-    /// About what.
     #[serde(rename = "type")]
-    pub of: String,
+    pub(crate) of: String,
     /// `True`, `False`, `Unknown`.
-    pub status: String,
+    pub(crate) status: String,
 }
 
 impl Seed {

@@ -23,41 +23,35 @@ use crate::{
 /// What all passes share.
 pub(crate) struct Shared {
     /// How the manager is run.
-    pub settings: Settings,
-    /// The control plane.
-    pub kcp: Access,
-    /// The garden.
-    pub garden: Access,
-    /// Time.
-    pub clock: Arc<dyn Clock>,
+    pub(crate) settings: Settings,
+    pub(crate) kcp: Access,
+    pub(crate) garden: Access,
+    pub(crate) clock: Arc<dyn Clock>,
     /// Time as the garden counts it: kubeconfigs expire by it. The same, but for gardens that are simulated.
-    pub garden_time: Arc<dyn Clock>,
-    /// Chance.
-    pub random: Arc<dyn Random>,
+    pub(crate) garden_time: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
     /// What is known without asking.
-    pub caches: Caches,
+    pub(crate) caches: Caches,
     /// Which Runtimes want which Shoot.
-    pub wanted: Wanted,
+    pub(crate) claims: ShootClaims,
     /// What is remembered of Runtimes.
-    pub memories: Memories,
+    pub(crate) memories: Memories,
     /// What Shoots are rendered from.
-    pub blueprints: Blueprints,
+    pub(crate) blueprints: Blueprints,
     /// Clients of customers' clusters.
-    pub skr: Clients,
-    /// Figures.
-    pub metrics: Metrics,
+    pub(crate) skr: Clients,
+    pub(crate) metrics: Metrics,
     /// What is ours.
-    pub shards: Shards,
-    /// Registry caches.
-    pub registry_caches: RegistryCaches,
+    pub(crate) shards: Shards,
+    pub(crate) registry_caches: RegistryCaches,
     /// Everything that runs.
-    pub tasks: Tasks,
+    pub(crate) tasks: Tasks,
     /// The brake on deletions.
-    pub brake: Mutex<Brake>,
+    pub(crate) brake: Mutex<Brake>,
     /// Runtimes to be looked at.
-    pub runtimes: Queue,
+    pub(crate) runtimes: Queue,
     /// GardenerClusters to be looked at.
-    pub kubeconfigs: Queue,
+    pub(crate) kubeconfigs: Queue,
 }
 
 impl Shared {
@@ -103,9 +97,9 @@ impl Shared {
 
 /// Which Runtimes want the Shoot of which name. More than one is a mistake, and must be seen as one.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted(Mutex<HashMap<String, BTreeSet<String>>>);
+pub(crate) struct ShootClaims(Mutex<HashMap<String, BTreeSet<String>>>);
 
-impl Wanted {
+impl ShootClaims {
     /// A Runtime wants this Shoot now, or none any more.
     pub(crate) fn note(&self, runtime: &str, before: Option<&str>, now: Option<&str>) {
         if before == now {
@@ -126,7 +120,7 @@ impl Wanted {
     }
 
     /// Those who want this Shoot.
-    pub(crate) fn wanted_by(&self, shoot: &str) -> Vec<String> {
+    pub(crate) fn of_shoot(&self, shoot: &str) -> Vec<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(shoot).map(|names| names.iter().cloned().collect()).unwrap_or_default()
     }
@@ -135,16 +129,14 @@ impl Wanted {
 /// What is known without asking.
 #[derive(Default)]
 pub(crate) struct Caches {
-    /// Runtimes.
-    pub runtimes: Cache<Runtime>,
+    pub(crate) runtimes: Cache<Runtime>,
     /// Shoots of the project.
-    pub shoots: Cache<Shoot>,
-    /// GardenerClusters.
-    pub clusters: Cache<GardenerCluster>,
+    pub(crate) shoots: Cache<Shoot>,
+    pub(crate) clusters: Cache<GardenerCluster>,
     /// Our Secrets, without their content.
-    pub secrets: Cache<SecretView>,
+    pub(crate) secrets: Cache<SecretView>,
     /// Seeds; whoever may not read them goes without.
-    pub seeds: Cache<Seed>,
+    pub(crate) seeds: Cache<Seed>,
 }
 
 impl Caches {

@@ -45,8 +45,8 @@ const LOOKED_AFTER: Duration = hours(11);
 
 /// The hash of everything a cluster is prepared with. Without times, or every maintenance would rewrite every cluster.
 pub fn prepared_hash(runtime: &Runtime, shoot: Option<&Shoot>, tenant: &OidcConfig) -> String {
-    let details = provisioning_info::details(runtime, shoot, None, false);
-    let wanted = oidc::wanted(runtime, tenant);
+    let details = provisioning_info::build_details(runtime, shoot, None, false);
+    let wanted = oidc::plan_logins(runtime, tenant);
     let has_service = shoot.is_some_and(|shoot| shoot.has_extension(LOGIN_SERVICE));
     let uid = shoot.and_then(|shoot| shoot.metadata.uid.clone());
     let all = json!([uid, details, has_service, wanted.objects, runtime.spec.security.administrators]);
@@ -135,16 +135,15 @@ pub(crate) fn takes_logins(seen: &Observation) -> bool {
     seen.shoot.as_ref().is_some_and(|shoot| shoot.has_extension(LOGIN_SERVICE))
 }
 
-/// Makes all calls.
 pub(crate) async fn prepare(pass: &mut Pass) -> Prepared {
     let (seen, shoot) = (&pass.seen, pass.seen.shoot.as_deref());
-    let region = provisioning_info::seed_region(&pass.shared, shoot).await;
+    let region = provisioning_info::find_seed_region(&pass.shared, shoot).await;
     let info = region.map(|region| {
-        let details = provisioning_info::details(&seen.runtime, shoot, region, true);
+        let details = provisioning_info::build_details(&seen.runtime, shoot, region, true);
         serde_saphyr::to_string(&details).unwrap_or_default()
     });
     let logins =
-        takes_logins(seen).then(|| oidc::wanted(&seen.runtime, &pass.shared.blueprints.shared_tenant()).objects);
+        takes_logins(seen).then(|| oidc::plan_logins(&seen.runtime, &pass.shared.blueprints.shared_tenant()).objects);
     let users = seen.runtime.spec.security.administrators.clone();
     let was_prepared = written_hash(seen).is_some();
     let calls = within(pass, async |skr, _| {

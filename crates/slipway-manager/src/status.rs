@@ -37,7 +37,6 @@ impl Report {
     }
 }
 
-/// The new status.
 pub(crate) fn merge(
     before: &RuntimeStatus,
     report: &Report,

@@ -44,7 +44,7 @@ pub(crate) fn start(shared: &Arc<Shared>, runtime: Arc<Runtime>) {
 pub(crate) async fn acknowledge(shared: &Shared, runtime: &Runtime) -> Result<(), access::Error> {
     let name = runtime.metadata.name.clone().unwrap_or_default();
     let generation = runtime.metadata.generation.unwrap_or(0);
-    let cell = shared.memories.of(&name);
+    let cell = shared.memories.of_runtime(&name);
     let _order = cell.writing.lock().await;
     {
         let mut memory = cell.lock();

@@ -12,7 +12,7 @@ use slipway_model::time::Timestamp;
 use crate::{decide::brake::HELD, observe::Observation, registry_caches, shared::Shared, skr};
 
 /// What is known of this Runtime; none if it is gone.
-pub(crate) fn at(shared: &Shared, name: &str) -> Option<Observation> {
+pub(crate) fn observe(shared: &Shared, name: &str) -> Option<Observation> {
     let runtime = shared.caches.runtimes.get(name)?;
     let shoot = shared.caches.shoots.get(&runtime.spec.shoot.name);
     let now = shared.clock.monotonic();
@@ -20,7 +20,7 @@ pub(crate) fn at(shared: &Shared, name: &str) -> Option<Observation> {
     let kubeconfig = secret.as_ref().and_then(|secret| secret.hash(SECRET_KEY));
     let registry_caches = shared.registry_caches.observe(name, &runtime, kubeconfig);
     let memory = {
-        let cell = shared.memories.of(name);
+        let cell = shared.memories.of_runtime(name);
         let mut memory = cell.lock();
         // After a restart nobody knows when it was looked after; not at once for all of them, in any case.
         memory.prepared_at.get_or_insert(now);
@@ -33,7 +33,7 @@ pub(crate) fn at(shared: &Shared, name: &str) -> Option<Observation> {
         input_hash: Some(shared.blueprints.input_hash(&runtime, &registry_caches.secrets)),
         registry_caches,
         prepared_hash: skr::prepared_hash(&runtime, shoot.as_deref(), &tenant),
-        rival: if shoot.is_none() || deleting { rival(shared, &runtime) } else { None },
+        rival: if shoot.is_none() || deleting { find_rival(shared, &runtime) } else { None },
         deletion_held: deleting && is_held(shared, &runtime),
         cluster: shared.caches.clusters.get(name),
         secret,
@@ -45,12 +45,12 @@ pub(crate) fn at(shared: &Shared, name: &str) -> Option<Observation> {
 }
 
 /// Another Runtime with the same Shoot name that was there before, by age and then by name.
-fn rival(shared: &Shared, runtime: &Arc<Runtime>) -> Option<String> {
+fn find_rival(shared: &Shared, runtime: &Arc<Runtime>) -> Option<String> {
     let age = |runtime: &Runtime| {
         let created = runtime.metadata.creation_timestamp.as_ref().map(|time| time.0);
         (created, runtime.metadata.name.clone())
     };
-    let others = shared.wanted.wanted_by(&runtime.spec.shoot.name);
+    let others = shared.claims.of_shoot(&runtime.spec.shoot.name);
     let others = others.iter().filter_map(|name| shared.caches.runtimes.get(name));
     let mut rivals = others.filter(|other| other.metadata.uid != runtime.metadata.uid && age(other) < age(runtime));
     rivals.next()?.metadata.name.clone()

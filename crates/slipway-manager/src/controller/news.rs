@@ -11,10 +11,10 @@ use super::acknowledge;
 use crate::{observe::SecretView, shared::Shared, status};
 
 /// A Runtime changed.
-pub(crate) fn runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
+pub(crate) fn note_runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
     let shoot = |runtime: &Option<Arc<Runtime>>| runtime.as_ref().map(|runtime| runtime.spec.shoot.name.clone());
     let (before, now) = (shoot(&change.old), shoot(&change.new));
-    shared.wanted.note(&change.name, before.as_deref(), now.as_deref());
+    shared.claims.note(&change.name, before.as_deref(), now.as_deref());
     let state = |runtime: &Option<Arc<Runtime>>| {
         runtime.as_ref().map(|runtime| runtime.status.as_ref().map(|status| status.state).unwrap_or_default())
     };
@@ -25,7 +25,7 @@ pub(crate) fn runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
         shared.skr.forget(&change.name);
         shared.registry_caches.leave(&change.name);
         // Its Shoot's next Runtime, if there is one, was waiting for this.
-        shared.wanted.wanted_by(&before.unwrap_or_default()).iter().for_each(|name| shared.runtimes.wake(name));
+        shared.claims.of_shoot(&before.unwrap_or_default()).iter().for_each(|name| shared.runtimes.wake(name));
         return;
     };
     if new.metadata.deletion_timestamp.is_some() {
@@ -57,11 +57,11 @@ fn is_wish(old: &Runtime, new: &Runtime) -> bool {
 }
 
 /// A Shoot changed.
-pub(crate) fn shoot(shared: &Arc<Shared>, change: &Change<Shoot>) {
+pub(crate) fn note_shoot(shared: &Arc<Shared>, change: &Change<Shoot>) {
     let Some(any) = change.new.as_ref().or(change.old.as_ref()) else { return };
-    let Some(name) = runtime_of(shared, &change.name, any) else { return };
+    let Some(name) = find_runtime(shared, &change.name, any) else { return };
     if change.new.is_none() {
-        let cell = shared.memories.of(&name);
+        let cell = shared.memories.of_runtime(&name);
         let mut memory = cell.lock();
         memory.shoot.note_gone();
         memory.troubles.failed.end();
@@ -86,13 +86,13 @@ pub(crate) fn shoot(shared: &Arc<Shared>, change: &Change<Shoot>) {
 }
 
 /// The Runtime of a Shoot: by its annotation, else by the name.
-fn runtime_of(shared: &Shared, shoot_name: &str, shoot: &Shoot) -> Option<String> {
+fn find_runtime(shared: &Shared, shoot_name: &str, shoot: &Shoot) -> Option<String> {
     if let Some(id) = shoot.runtime_id()
         && shared.caches.runtimes.get(id).is_some_and(|runtime| runtime.spec.shoot.name == shoot_name)
     {
         return Some(id.to_owned());
     }
-    shared.wanted.wanted_by(shoot_name).into_iter().next()
+    shared.claims.of_shoot(shoot_name).into_iter().next()
 }
 
 fn addresses(shoot: &Shoot) -> Vec<String> {
@@ -132,7 +132,7 @@ fn has_moved(old: &Shoot, new: &Shoot) -> bool {
 /// Whether it went on so far that it should be told.
 fn has_progressed(shared: &Shared, name: &str, new: &Shoot) -> bool {
     let told = {
-        let cell = shared.memories.of(name);
+        let cell = shared.memories.of_runtime(name);
         let memory = cell.lock();
         memory.reported.status(None).and_then(|status| status.shoot_last_operation.clone())
     };
@@ -142,7 +142,7 @@ fn has_progressed(shared: &Shared, name: &str, new: &Shoot) -> bool {
 }
 
 /// A GardenerCluster changed.
-pub(crate) fn cluster(shared: &Arc<Shared>, change: &Change<GardenerCluster>) {
+pub(crate) fn note_cluster(shared: &Arc<Shared>, change: &Change<GardenerCluster>) {
     if !shared.shards.has(&change.name) {
         return;
     }
@@ -168,7 +168,7 @@ pub(crate) fn cluster(shared: &Arc<Shared>, change: &Change<GardenerCluster>) {
 }
 
 /// A kubeconfig Secret changed.
-pub(crate) fn secret(shared: &Arc<Shared>, change: &Change<SecretView>) {
+pub(crate) fn note_secret(shared: &Arc<Shared>, change: &Change<SecretView>) {
     let Some(any) = change.new.as_ref().or(change.old.as_ref()) else { return };
     let Some(name) = any.label(labels::CLUSTER_NAME).filter(|name| shared.shards.has(name)) else { return };
     let same = matches!((&change.old, &change.new), (Some(old), Some(new)) if old.hashes == new.hashes && old.metadata.labels == new.metadata.labels);

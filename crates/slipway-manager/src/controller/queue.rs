@@ -59,7 +59,6 @@ impl State {
 }
 
 impl Queue {
-    /// An empty one.
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner { clock, state: Mutex::default(), bell: Notify::new() }))
     }

@@ -31,15 +31,13 @@ impl Drop for Held {
     }
 }
 
-/// Works on Runtimes.
-pub(crate) async fn runtimes(shared: Arc<Shared>) {
+pub(crate) async fn reconcile_runtimes(shared: Arc<Shared>) {
     let workers = shared.settings.runtime_workers;
     let queue = shared.runtimes.clone();
     serve(shared, queue, workers, |shared, name| async move { pass::run(&shared, &name).await }).await;
 }
 
-/// Works on GardenerClusters.
-pub(crate) async fn kubeconfigs(shared: Arc<Shared>) {
+pub(crate) async fn rotate_kubeconfigs(shared: Arc<Shared>) {
     let workers = shared.settings.kubeconfig_workers;
     let queue = shared.kubeconfigs.clone();
     let attempts: Arc<Mutex<HashMap<String, u32>>> = Arc::default();
@@ -96,7 +94,7 @@ where
 }
 
 /// Wakes what became ours, and all that were held when the garden answers again.
-pub(crate) async fn wake_ups(shared: Arc<Shared>) {
+pub(crate) async fn wake_on_changes(shared: Arc<Shared>) {
     let mut shards = shared.shards.changes();
     let mut breaker = shared.garden.options().breaker.as_ref().map(slipway_kube::access::Breaker::changes);
     loop {

@@ -243,7 +243,7 @@ fn no_matching_seed_is_believed_after_five_minutes() {
 
 #[test]
 fn a_runtime_that_goes_takes_the_other_table_and_a_prepared_cluster_is_left_alone() {
-    let names = |plan: Plan| plan.steps.iter().map(|row| row.name).collect::<Vec<_>>();
+    let names = |plan: PassPlan| plan.steps.iter().map(|row| row.name).collect::<Vec<_>>();
     let mut seen = seen();
     let first = names(plan(&seen));
     assert_eq!(first[..2], ["EnsureFinalizer", "AuditLogData"], "nothing of it is suspended or enforced");

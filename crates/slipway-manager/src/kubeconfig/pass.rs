@@ -30,13 +30,18 @@ use crate::{events, memory::ClusterEnd, settings::FIELD_MANAGER, shared::Shared,
 const PAUSE_MAX: Duration = secs(60);
 
 /// How a pass ended.
-enum End {
+enum PassEnd {
     /// All is well until then.
-    Fresh { next: Duration, reason: Option<Reason> },
+    Fresh {
+        next: Duration,
+        reason: Option<Reason>,
+    },
     /// Nothing can be done until something happens.
     Waiting,
-    /// A call failed.
-    Failed { reason: Reason, error: Error },
+    Failed {
+        reason: Reason,
+        error: Error,
+    },
 }
 
 /// Runs one pass; answers when to look again at the latest.
@@ -48,7 +53,9 @@ pub(crate) async fn run(shared: &Arc<Shared>, name: &str, attempts: u32) -> (Opt
         return (gone.is_err().then_some(secs(30)), gone.is_err());
     };
     // The Secret may be seen to go before its GardenerCluster is.
-    if cluster.metadata.deletion_timestamp.is_some() || shared.memories.of(name).lock().cluster != ClusterEnd::Kept {
+    if cluster.metadata.deletion_timestamp.is_some()
+        || shared.memories.of_runtime(name).lock().cluster != ClusterEnd::Kept
+    {
         return (None, false);
     }
     let end = tokio::select! {
@@ -56,13 +63,13 @@ pub(crate) async fn run(shared: &Arc<Shared>, name: &str, attempts: u32) -> (Opt
         end = pass(shared, &cluster) => end,
         () = shared.clock.sleep(budget) => {
             tasks::forget_writes();
-            End::Failed { reason: Reason::FailedToGetKubeconfig, error: Error::timeout(budget) }
+            PassEnd::Failed { reason: Reason::FailedToGetKubeconfig, error: Error::timeout(budget) }
         }
     };
     let (outcome, next, failed) = match &end {
-        End::Fresh { next, .. } => ("done", Some(*next), false),
-        End::Waiting => ("wait", Some(mins(5)), false),
-        End::Failed { error, .. } => ("retry", Some(pause(shared, error, attempts)), true),
+        PassEnd::Fresh { next, .. } => ("done", Some(*next), false),
+        PassEnd::Waiting => ("wait", Some(mins(5)), false),
+        PassEnd::Failed { error, .. } => ("retry", Some(pause(shared, error, attempts)), true),
     };
     shared.metrics.note_pass("gardener-cluster", outcome, shared.clock.monotonic().saturating_sub(began));
     if let Err(error) = report(shared, &cluster, end).await {
@@ -72,11 +79,11 @@ pub(crate) async fn run(shared: &Arc<Shared>, name: &str, attempts: u32) -> (Opt
     (next, failed)
 }
 
-async fn pass(shared: &Shared, cluster: &GardenerCluster) -> End {
+async fn pass(shared: &Shared, cluster: &GardenerCluster) -> PassEnd {
     let name = cluster.metadata.name.clone().unwrap_or_default();
     let (settings, key) = (&shared.settings, &cluster.spec.kubeconfig.secret);
     let there = shared.caches.secrets.get(&key.name);
-    let present = secret::present(there.as_deref(), &key.key);
+    let present = secret::read_present(there.as_deref(), &key.key);
     let forced = has_note(cluster, annotations::FORCE_KUBECONFIG_ROTATION);
     let now = shared.garden_time.wall();
     let priority = match rotation::due(&name, present, forced, settings.rotation_ratio, settings.kubeconfig_life, now) {
@@ -84,9 +91,9 @@ async fn pass(shared: &Shared, cluster: &GardenerCluster) -> End {
             if let Some(there) = &there
                 && let Err(error) = relabel(shared, cluster, there).await
             {
-                return End::Failed { reason: Reason::FailedToUpdateSecret, error };
+                return PassEnd::Failed { reason: Reason::FailedToUpdateSecret, error };
             }
-            return End::Fresh { next: next.min(hours(12)), reason: present.map(|_| Reason::SecretCreated) };
+            return PassEnd::Fresh { next: next.min(hours(12)), reason: present.map(|_| Reason::SecretCreated) };
         }
         Due::Now(priority) => priority,
     };
@@ -94,31 +101,31 @@ async fn pass(shared: &Shared, cluster: &GardenerCluster) -> End {
         // Wakes with the Shoot's next event.
         let error = Error { code: Some(404), ..Error::garbage("") };
         let message = format!("Shoot {} does not exist", cluster.spec.shoot.name);
-        return End::Failed { reason: Reason::FailedToGetKubeconfig, error: Error { message, ..error } };
+        return PassEnd::Failed { reason: Reason::FailedToGetKubeconfig, error: Error { message, ..error } };
     };
     if shoot.status.as_ref().is_none_or(|status| status.advertised_addresses.is_empty()) {
-        return End::Waiting;
+        return PassEnd::Waiting;
     }
     let (kubeconfig, issued, expires) = match fetch(shared, cluster, priority).await {
         Ok(issued) => issued,
-        Err(error) => return End::Failed { reason: Reason::FailedToGetKubeconfig, error },
+        Err(error) => return PassEnd::Failed { reason: Reason::FailedToGetKubeconfig, error },
     };
-    let document = secret::document(cluster, &kubeconfig, issued, expires);
+    let document = secret::build_document(cluster, &kubeconfig, issued, expires);
     let ask = Ask::apply(&SECRETS, &key.namespace, &key.name, FIELD_MANAGER, document);
     let is_new = present.is_none();
     // Before the write: who sees the new one makes a client of it, and that is to be kept.
     shared.skr.forget(&name);
     if let Err(error) = shared.kcp.tell(ask).await {
         let reason = if is_new { Reason::FailedToCreateSecret } else { Reason::FailedToUpdateSecret };
-        return End::Failed { reason, error };
+        return PassEnd::Failed { reason, error };
     }
     let period = rotation::period(&name, expires.since(issued), settings.rotation_ratio);
     shared.metrics.set_expiry(&name, &cluster.spec.shoot.name, expires, period, expires.since(issued));
     tracing::info!(runtimeID = name, shootName = cluster.spec.shoot.name, %expires, "a kubeconfig was issued");
     if forced && let Err(error) = remove_force(shared, &name).await {
-        return End::Failed { reason: Reason::FailedToUpdateSecret, error };
+        return PassEnd::Failed { reason: Reason::FailedToUpdateSecret, error };
     }
-    End::Fresh { next: period, reason: Some(if is_new { Reason::SecretCreated } else { Reason::SecretRotated }) }
+    PassEnd::Fresh { next: period, reason: Some(if is_new { Reason::SecretCreated } else { Reason::SecretRotated }) }
 }
 
 fn has_note(cluster: &GardenerCluster, key: &str) -> bool {
@@ -141,7 +148,7 @@ async fn fetch(shared: &Shared, cluster: &GardenerCluster, priority: Priority) -
 
 /// Labels that moved, by themselves: the content is not ours to send again.
 async fn relabel(shared: &Shared, cluster: &GardenerCluster, there: &crate::observe::SecretView) -> Result<(), Error> {
-    let marks = secret::marks(cluster);
+    let marks = secret::build_labels(cluster);
     if marks.iter().all(|(key, value)| there.label(key) == Some(value)) {
         return Ok(());
     }
@@ -177,16 +184,16 @@ async fn remove_orphans(shared: &Shared, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-async fn report(shared: &Shared, cluster: &GardenerCluster, end: End) -> Result<(), Error> {
+async fn report(shared: &Shared, cluster: &GardenerCluster, end: PassEnd) -> Result<(), Error> {
     let (state, condition_status, reason, message) = match end {
-        End::Waiting | End::Fresh { reason: None, .. } => return Ok(()),
-        End::Fresh { reason: Some(reason), .. } => {
+        PassEnd::Waiting | PassEnd::Fresh { reason: None, .. } => return Ok(()),
+        PassEnd::Fresh { reason: Some(reason), .. } => {
             let rotated = reason == Reason::SecretRotated;
             let text =
                 if rotated { "Secret kubeconfig has been rotated" } else { "Secret kubeconfig has been created" };
             (State::Ready, "True", reason, text.to_owned())
         }
-        End::Failed { reason, error } => (State::Error, "False", reason, format!("{}: {error}", describe(reason))),
+        PassEnd::Failed { reason, error } => (State::Error, "False", reason, format!("{}: {error}", describe(reason))),
     };
     let name = cluster.metadata.name.clone().unwrap_or_default();
     shared.metrics.set_cluster(&name, &cluster.spec.shoot.name, state.as_str(), reason.as_str());

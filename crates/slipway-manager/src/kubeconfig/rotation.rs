@@ -16,9 +16,9 @@ const MARGIN: Duration = mins(10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Present {
     /// When it was issued; none if nobody knows.
-    pub issued: Option<Timestamp>,
+    pub(crate) issued: Option<Timestamp>,
     /// When it expires; none if nobody wrote it down.
-    pub expires: Option<Timestamp>,
+    pub(crate) expires: Option<Timestamp>,
 }
 
 /// What is to be done.

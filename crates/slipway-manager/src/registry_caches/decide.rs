@@ -47,11 +47,8 @@ impl std::fmt::Debug for Credentials {
 /// One wish, as it stands in the cluster.
 #[derive(Debug, Clone)]
 pub(super) struct Wish {
-    /// Its name.
     pub(super) name: String,
-    /// Its namespace.
     pub(super) namespace: String,
-    /// Its identity.
     pub(super) uid: String,
     /// Since when it is there, as RFC 3339, which sorts as text.
     pub(super) created: String,

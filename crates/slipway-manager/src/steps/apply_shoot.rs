@@ -24,7 +24,6 @@ use crate::{
     runtime::Step,
 };
 
-/// Writes the Shoot.
 pub(crate) struct ApplyShoot;
 
 impl Step for ApplyShoot {

@@ -12,7 +12,6 @@ use crate::{
     runtime::Step,
 };
 
-/// Waits for the kubeconfig.
 pub(crate) struct AwaitKubeconfig;
 
 impl Step for AwaitKubeconfig {

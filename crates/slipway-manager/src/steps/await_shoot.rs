@@ -21,7 +21,6 @@ use crate::{
     steps::ensure_gardener_cluster,
 };
 
-/// Waits for Gardener.
 pub(crate) struct AwaitShoot;
 
 /// A back-stop; news come by watch.

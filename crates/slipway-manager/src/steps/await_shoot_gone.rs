@@ -11,7 +11,6 @@ use crate::{
     steps::await_shoot::ask_again,
 };
 
-/// Waits for the end of the Shoot.
 pub(crate) struct AwaitShootGone;
 
 impl Step for AwaitShootGone {

@@ -19,7 +19,6 @@ use crate::{
     runtime::Step,
 };
 
-/// Deletes the Shoot.
 pub(crate) struct DeleteShoot;
 
 impl Step for DeleteShoot {
@@ -62,11 +61,11 @@ impl Step for DeleteShoot {
             return Outcome::wait("a person who confirms the deletion", mins(5));
         }
         match delete(pass, &name).await {
-            Ok(End::Coming) => {
+            Ok(ShootEnd::Coming) => {
                 pass.report.set(deleted(Status::Unknown, "Shoot is being deleted".to_owned()));
                 Outcome::wait("the end of the Shoot", at_latest)
             }
-            Ok(End::Past) => {
+            Ok(ShootEnd::Past) => {
                 pass.seen.shoot = None;
                 Outcome::Done
             }
@@ -83,20 +82,20 @@ async fn find_shoot(pass: &Pass, name: &str) -> Result<Option<Shoot>, access::Er
 }
 
 /// The end of a Shoot.
-enum End {
+enum ShootEnd {
     /// It is asked for.
     Coming,
     /// It is gone.
     Past,
 }
 
-async fn delete(pass: &Pass, name: &str) -> Result<End, access::Error> {
+async fn delete(pass: &Pass, name: &str) -> Result<ShootEnd, access::Error> {
     let (garden, namespace) = (&pass.shared.garden, &pass.shared.settings.garden_namespace);
     let confirmation = json!({"metadata": {"annotations": {annotations::CONFIRM_DELETION: "true"}}});
     let confirmed = garden.tell(Ask::merge(&SHOOTS, namespace, name, confirmation).priority(Priority::Deletion)).await;
     match confirmed {
-        Err(error) if error.is_not_found() => return Ok(End::Past),
+        Err(error) if error.is_not_found() => return Ok(ShootEnd::Past),
         other => other?,
     }
-    garden.tell(Ask::delete(&SHOOTS, namespace, name).priority(Priority::Deletion)).await.map(|()| End::Coming)
+    garden.tell(Ask::delete(&SHOOTS, namespace, name).priority(Priority::Deletion)).await.map(|()| ShootEnd::Coming)
 }

@@ -60,7 +60,7 @@ fn tell(pass: &mut Pass, Prepared { namespace, info, oidc, administrators }: Pre
     oidc.map_err(retry(of, Reason::OidcConfigurationErr, Status::Unknown, what))?;
     let mut text = "OIDC and provisioning info are configured".to_owned();
     if skr::takes_logins(&pass.seen) {
-        let wanted = oidc::wanted(&pass.seen.runtime, &pass.shared.blueprints.shared_tenant());
+        let wanted = oidc::plan_logins(&pass.seen.runtime, &pass.shared.blueprints.shared_tenant());
         if !wanted.problems.is_empty() {
             text = format!("{text}; passed over: {}", wanted.problems.join("; "));
         }

@@ -11,7 +11,6 @@ use crate::{
     runtime::Step,
 };
 
-/// Says so.
 pub(crate) struct ReadyStep;
 
 impl Step for ReadyStep {

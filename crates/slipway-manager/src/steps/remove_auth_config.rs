@@ -12,7 +12,6 @@ use crate::{
     runtime::Step,
 };
 
-/// Removes it.
 pub(crate) struct RemoveAuthConfig;
 
 impl Step for RemoveAuthConfig {
