@@ -9,6 +9,7 @@ mod links;
 mod machine_paths;
 mod migrations;
 mod module_docs;
+mod named_paths;
 mod reasons;
 mod size;
 mod stray_modules;
@@ -37,6 +38,7 @@ static CHECKS: &[Check] = &[
     check("machine_paths", "no path of one machine", machine_paths::check),
     check("reasons", "every error reason has its page", reasons::check),
     check("migrations", "both databases have the same migrations", migrations::check),
+    check("named_paths", "a file that a page or comment names exists", named_paths::check),
     check("links", "every page can be found, and every link leads somewhere", links::check),
 ];
 

@@ -5,7 +5,6 @@
 
 mod cleanup_runtime_data;
 mod deprovision_runtime;
-pub mod explain;
 mod hibernate_runtime;
 pub mod operation_status;
 pub mod outputs;

@@ -5,24 +5,19 @@
 
 mod checks;
 mod cluster;
-mod document;
 pub mod kyma;
-mod labels;
 mod merge;
 mod networks;
 pub mod provider;
 mod provision;
 pub mod spec;
 mod text;
-mod tokens;
 mod upgrade;
 mod version;
 mod violations;
 pub mod wire;
 
-pub use document::{UnknownType, check_types};
 pub use kyma::{KymaSecrets, KymaSpec};
-pub use labels::{Labels, Unrewritable, rewrite};
 pub use provider::{Provider, ProviderConfig};
 pub use provision::{Provision, Rules, provision};
 pub use spec::{ClusterSecrets, ClusterSpec, RuntimeInfo};

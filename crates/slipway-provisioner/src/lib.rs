@@ -17,6 +17,7 @@ pub mod http;
 pub mod input;
 pub mod installer;
 pub mod jobs;
+pub mod juniper_gaps;
 pub mod mapping;
 pub mod metrics;
 pub mod operation_kind;

@@ -9,9 +9,7 @@ use axum::{
     response::Response,
 };
 use futures::StreamExt as _;
-use juniper::{
-    DefaultScalarValue, ExecutionError, GraphQLError, InputValue, OperationType, ValidatedOperation, Variables,
-};
+use juniper::{DefaultScalarValue, ExecutionError, GraphQLError, OperationType, ValidatedOperation};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use slipway_model::time::secs;
@@ -19,8 +17,8 @@ use slipway_model::time::secs;
 use super::{Listener, answer, error_body, refusal, socket};
 use crate::{
     errors::{ApiError, Class, reason},
-    graphql::{Names, Request, explain},
-    input,
+    graphql::{Names, Request},
+    juniper_gaps::{self, Prepared},
 };
 
 /// Twice what the slowest mutation may take. Longer is a defect, and the client must not hang on it.
@@ -158,21 +156,11 @@ enum Unexecuted {
 }
 
 async fn respond(listener: Listener, request: Request, document: Document, way: Way) -> Response {
-    let Document { query, mut variables, operation_name } = document;
-    let tokens_max = listener.api.settings.limits.tokens;
-    let query = match input::rewrite(&query, &mut variables, tokens_max) {
-        Ok(rewritten) => rewritten.into_owned(),
-        Err(problem) => {
-            let path = "config.runtimeInput.labels";
-            return refusal(StatusCode::BAD_REQUEST, &ApiError::field(path, "schema", problem.to_string()));
-        }
-    };
-    if let Err(unknown) = input::check_types(&query, &listener.schema.schema) {
-        let error = ApiError::field(&unknown.variable, "schema", unknown.to_string());
-        return refusal(StatusCode::BAD_REQUEST, &error);
-    }
-    let variables = match variables_of(variables) {
-        Ok(variables) => variables,
+    let Document { query, variables, operation_name } = document;
+    let prepared =
+        juniper_gaps::prepare(&query, variables, &listener.schema.schema, listener.api.settings.limits.tokens);
+    let Prepared { query, variables } = match prepared {
+        Ok(prepared) => prepared,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, &error),
     };
     let (clock, metrics) = (listener.api.clock.clone(), listener.api.metrics.clone());
@@ -213,28 +201,15 @@ async fn respond(listener: Listener, request: Request, document: Document, way: 
     }
 }
 
-fn variables_of(given: Option<Value>) -> Result<Variables, ApiError> {
-    let wrong = || ApiError::field("variables", "schema", "must be a JSON object, or null");
-    match given {
-        None | Some(Value::Null) => Ok(Variables::new()),
-        Some(object @ Value::Object(_)) => {
-            let value: InputValue = serde_json::from_value(object).map_err(|_| wrong())?;
-            let map = value.to_object_value().ok_or_else(wrong)?;
-            Ok(map.into_iter().map(|(key, value)| (key.into(), value.clone())).collect())
-        }
-        Some(_) => Err(wrong()),
-    }
-}
-
 fn answered(executed: Executed) -> Response {
     match executed {
         Ok((data, errors)) if errors.is_empty() => answer(StatusCode::OK, &json!({ "data": data })),
         Ok((data, errors)) => {
-            let errors: Vec<Value> = errors.iter().map(with_code).collect();
+            let errors: Vec<Value> = errors.iter().map(juniper_gaps::add_code).collect();
             answer(StatusCode::OK, &json!({ "data": data, "errors": errors }))
         }
         Err(Unexecuted::Document(error)) => {
-            answer(StatusCode::BAD_REQUEST, &json!({ "errors": explain::errors(&error) }))
+            answer(StatusCode::BAD_REQUEST, &json!({ "errors": juniper_gaps::explain_errors(&error) }))
         }
         Err(Unexecuted::MutationByGet) => {
             let error = ApiError::bad(reason::VALIDATION, "mutations are not taken by GET; send them by POST");
@@ -245,13 +220,4 @@ fn answered(executed: Executed) -> Response {
             refusal(StatusCode::BAD_REQUEST, &ApiError::bad(reason::VALIDATION, message))
         }
     }
-}
-
-/// Errors of resolvers carry their code; one of the library's own would not, and be tried for ever.
-fn with_code(error: &ExecutionError<DefaultScalarValue>) -> Value {
-    let mut body = serde_json::to_value(error).unwrap_or_else(|_| json!({ "message": error.error().message() }));
-    if body["extensions"]["error_code"].is_null() {
-        body["extensions"] = ApiError::bad(reason::VALIDATION, "").extensions();
-    }
-    body
 }

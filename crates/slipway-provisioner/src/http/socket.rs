@@ -20,9 +20,8 @@ use serde_json::json;
 
 use super::Listener;
 use crate::{
-    errors::ApiError,
     graphql::{Names, Request},
-    input,
+    juniper_gaps,
 };
 
 /// Documents that one connection may have under way.
@@ -80,9 +79,8 @@ fn screened(message: Message, listener: &Listener, refuse: &mpsc::UnboundedSende
         Message::Ping(_) | Message::Pong(_) => return None,
     };
     if let Ok(ClientMessage::Subscribe { id, payload }) = &read
-        && let Err(unknown) = input::check_types(&payload.query, &listener.schema.schema)
+        && let Err(error) = juniper_gaps::check_types(&payload.query, &listener.schema.schema)
     {
-        let error = ApiError::field(&unknown.variable, "schema", unknown.to_string());
         let refusal = json!({"id": id, "type": "error", "payload": [super::error_body(&error)]});
         // Nobody listens any more: then nobody needs it.
         let _ = refuse.unbounded_send(Message::text(refusal.to_string()));

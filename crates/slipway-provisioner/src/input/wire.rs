@@ -8,7 +8,7 @@
 
 use juniper::{GraphQLEnum, GraphQLInputObject};
 
-use super::labels::Labels;
+use crate::juniper_gaps::Labels;
 
 /// What to provision.
 #[derive(Debug, Clone, Default, GraphQLInputObject)]

@@ -8,7 +8,7 @@
 mod generate;
 mod mutate;
 
-use std::{fmt::Write as _, time::Duration};
+use std::{fmt::Write as _, sync::LazyLock, time::Duration};
 
 use axum::{body::Body, http::Request};
 use serde_json::Value;
@@ -16,8 +16,11 @@ use slipway_engine::SystemClock;
 use slipway_kube::Cidr;
 use slipway_model::ports::{Clock as _, Runtimes as _};
 use slipway_provisioner::{
+    Settings,
     auth::Scope,
+    graphql,
     input::{ClusterSecrets, ClusterSpec, Version},
+    juniper_gaps,
     mapping::{self, Owner},
 };
 use tower::ServiceExt as _;
@@ -107,8 +110,8 @@ fn parsers(body: &[u8]) {
         }
         let _ = word.parse::<Version>();
     }
-    let mut variables = serde_json::from_slice(body).ok();
-    let _ = slipway_provisioner::input::rewrite(&text, &mut variables, 1000);
+    static SCHEMA: LazyLock<graphql::Schema> = LazyLock::new(|| graphql::schema(&Settings::default()));
+    let _ = juniper_gaps::prepare(&text, serde_json::from_slice(body).ok(), &SCHEMA.schema, 1000);
 }
 
 struct Target {

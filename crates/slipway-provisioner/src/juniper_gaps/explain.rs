@@ -12,20 +12,16 @@ use crate::errors::{ApiError, reason};
 const MESSAGE_MAX: usize = 600;
 
 /// The errors of a document that was not executed, as they go under `errors`.
-pub fn errors(error: &GraphQLError) -> Vec<Value> {
+pub(super) fn explain(error: &GraphQLError) -> Vec<Value> {
     let listed = match serde_json::to_value(error) {
         Ok(Value::Array(list)) if !list.is_empty() => list,
         _ => vec![json!({ "message": error.to_string() })],
     };
-    listed.into_iter().map(explained).collect()
+    listed.into_iter().map(add_path).collect()
 }
 
-fn explained(mut error: Value) -> Value {
-    let message = error["message"].as_str().unwrap_or("the document cannot be read");
-    let message = match error.get("message") {
-        Some(Value::String(text)) => text.clone(),
-        _ => message.to_owned(),
-    };
+fn add_path(mut error: Value) -> Value {
+    let message = error["message"].as_str().unwrap_or("the document cannot be read").to_owned();
     let short: String = message.chars().take(MESSAGE_MAX).collect();
     let said = match path(&message) {
         Some(path) => ApiError::field(&path, "schema", short.clone()),

@@ -2,16 +2,12 @@
 //!
 //! The GraphQL library lets a scalar be a number, a text or a switch, but not an object, neither in a
 //! document nor in variables. So before a request reaches it, an object in the place of labels is
-//! replaced by its own JSON text ([`rewrite`]), and the scalar reads texts. A client sees objects only.
-
-mod rewrite;
+//! replaced by its own JSON text (`rewrite.rs`), and the scalar reads texts. A client sees objects only.
 
 use std::fmt;
 
 use juniper::{GraphQLScalar, ScalarValue};
 use serde_json::{Map, Value};
-
-pub use rewrite::{Unrewritable, rewrite};
 
 /// A JSON object of free content.
 #[derive(Debug, Clone, Default, PartialEq, GraphQLScalar)]

@@ -4,24 +4,24 @@
 
 /// A token and where it stands, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::input) struct Token<'a> {
-    pub(in crate::input) kind: Kind,
-    pub(in crate::input) text: &'a str,
-    pub(in crate::input) start: usize,
+pub(super) struct Token<'a> {
+    pub(super) kind: Kind,
+    pub(super) text: &'a str,
+    pub(super) start: usize,
 }
 
 impl Token<'_> {
-    pub(in crate::input) fn end(&self) -> usize {
+    pub(super) fn end(&self) -> usize {
         self.start + self.text.len()
     }
 
-    pub(in crate::input) fn is(&self, text: &str) -> bool {
+    pub(super) fn is(&self, text: &str) -> bool {
         self.kind != Kind::Text && self.kind != Kind::Block && self.text == text
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::input) enum Kind {
+pub(super) enum Kind {
     /// A name or a number.
     Word,
     /// A quoted text.
@@ -33,7 +33,7 @@ pub(in crate::input) enum Kind {
 }
 
 /// The tokens of a document; stops where a text does not end, and at `max`.
-pub(in crate::input) fn tokens(source: &str, max: usize) -> Vec<Token<'_>> {
+pub(super) fn tokens(source: &str, max: usize) -> Vec<Token<'_>> {
     let bytes = source.as_bytes();
     let mut out = Vec::new();
     let mut at = 0;

@@ -8,15 +8,15 @@ use juniper::{Definition, ScalarValue, SchemaType, parser::parse_document_source
 /// A variable has a type that the schema does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the schema has no type {name}; look it up at /")]
-pub struct UnknownType {
+pub(super) struct UnknownType {
     /// The variable.
-    pub variable: String,
+    pub(super) variable: String,
     name: String,
 }
 
 /// Looks for variables of unknown types, with the library's own parser: a second opinion of what a
 /// document says would let some through. One that cannot be read is left to the library, which says why.
-pub fn check_types<S: ScalarValue>(query: &str, schema: &SchemaType<S>) -> Result<(), UnknownType> {
+pub(super) fn check_types<S: ScalarValue>(query: &str, schema: &SchemaType<S>) -> Result<(), UnknownType> {
     let Ok(definitions) = parse_document_source(query, schema) else { return Ok(()) };
     let operations = definitions.iter().filter_map(|definition| match definition {
         Definition::Operation(operation) => operation.item.variables_definition.as_ref(),

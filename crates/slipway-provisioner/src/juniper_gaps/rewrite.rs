@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::super::tokens::{Kind, Token, tokens};
+use super::tokens::{Kind, Token, tokens};
 
 /// The field and the scalar.
 const FIELD: &str = "labels";
@@ -21,10 +21,10 @@ const DEPTH_MAX: usize = 32;
 /// Labels with a variable inside: they cannot be written as one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("labels with a variable inside are not supported: give the whole object as one variable, or none of it")]
-pub struct Unrewritable;
+pub(super) struct Unrewritable;
 
 /// The document and its variables with labels as texts.
-pub fn rewrite<'a>(
+pub(super) fn rewrite<'a>(
     query: &'a str,
     variables: &mut Option<Value>,
     tokens_max: usize,
