@@ -209,7 +209,21 @@ impl Probe {
 
     /// The page of figures.
     pub fn figures(&self) -> String {
-        figures(&self.shared, &self.counters)
+        let (shared, now) = (&self.shared, self.shared.clock.monotonic());
+        let (caches, options) = (&shared.caches, shared.garden.options());
+        shared.metrics.page(&Gauges {
+            depth: [("runtime", shared.runtimes.depth()), ("gardener-cluster", shared.kubeconfigs.depth())],
+            counters: &self.counters,
+            waits: options.budget.as_ref().map(Budget::waits).unwrap_or_default(),
+            lag: [
+                ("runtimes", caches.runtimes.silence(now)),
+                ("shoots", caches.shoots.silence(now)),
+                ("gardenerclusters", caches.clusters.silence(now)),
+                ("secrets", caches.secrets.silence(now)),
+            ],
+            skr_clients: shared.skr.len(),
+            circuit_open: options.breaker.as_ref().is_some_and(Breaker::is_open),
+        })
     }
 
     /// Takes other files from now on. Whose Shoot is affected is found by its hash.
@@ -241,24 +255,6 @@ pub(crate) fn reload(shared: &Shared, files: Files) {
     for (place, (_, name)) in names.iter().enumerate() {
         shared.runtimes.wake_in(name, Duration::from_secs_f64(place as f64 / rate));
     }
-}
-
-fn figures(shared: &Shared, counters: &Counters) -> String {
-    let now = shared.clock.monotonic();
-    let (caches, options) = (&shared.caches, shared.garden.options());
-    shared.metrics.page(&Gauges {
-        depth: [("runtime", shared.runtimes.depth()), ("gardener-cluster", shared.kubeconfigs.depth())],
-        counters,
-        waits: options.budget.as_ref().map(Budget::waits).unwrap_or_default(),
-        lag: [
-            ("runtimes", caches.runtimes.silence(now)),
-            ("shoots", caches.shoots.silence(now)),
-            ("gardenerclusters", caches.clusters.silence(now)),
-            ("secrets", caches.secrets.silence(now)),
-        ],
-        skr_clients: shared.skr.len(),
-        circuit_open: options.breaker.as_ref().is_some_and(Breaker::is_open),
-    })
 }
 
 /// Starts the caches.

@@ -109,7 +109,8 @@ impl Tasks {
     /// Drops all of them where they are.
     pub(crate) fn crash(&self) {
         self.goodbye.cancel();
-        drop(self.set().take());
+        let set = self.set().take();
+        drop(set);
     }
 }
 

@@ -16,6 +16,7 @@ mod landscapes;
 mod lanes;
 mod life;
 mod list_ownership;
+mod preparation;
 mod refusals;
 mod registry_caches;
 mod rendered_shoots;
