@@ -8,8 +8,8 @@
 //!
 //! Binaries live outside the tree, in `${SLIPWAY_TESTBINS:-$HOME/.cache/slipway-testbins}/<key>/`,
 //! and are shared by all checkouts. A folder is filled under another name and renamed, so one that
-//! exists is whole. It carries the `go.mod` it was built from: by that the test harness, which knows
-//! nothing of keys, finds the folder that belongs to its sources.
+//! exists is whole. The test harness knows nothing of keys: `target/testbins` is a link to the folder that
+//! belongs to these sources, and `.cargo/config.toml` names it to whatever cargo runs.
 
 mod go;
 mod key;
@@ -17,6 +17,7 @@ mod key;
 use std::{
     env,
     fs::{self, File},
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
@@ -65,8 +66,27 @@ pub(crate) fn run(root: &Path) -> bool {
     }
 }
 
-/// The folder with all binaries, built if it is not there.
+/// Where the harness looks for the binaries, from the root.
+pub(crate) const LINK: &str = "target/testbins";
+
+/// The folder with all binaries, built if it is not there, and linked.
 pub(crate) fn ensure(root: &Path) -> Result<PathBuf, String> {
+    let folder = build(root)?;
+    link(&folder, &root.join(LINK))?;
+    Ok(folder)
+}
+
+/// Points the link to this folder, whatever it pointed to.
+fn link(folder: &Path, link: &Path) -> Result<(), String> {
+    if fs::read_link(link).is_ok_and(|now| now == folder) {
+        return Ok(());
+    }
+    let _ = fs::remove_file(link);
+    let made = fs::create_dir_all(link.parent().unwrap_or(link)).and_then(|()| symlink(folder, link));
+    made.map_err(|error| format!("cannot link {}: {error}", link.display()))
+}
+
+fn build(root: &Path) -> Result<PathBuf, String> {
     let module = root.join("testbins");
     let go_mod = read(&module.join("go.mod"))?;
     let go_sum = read(&module.join("go.sum"))?;
@@ -96,6 +116,7 @@ pub(crate) fn ensure(root: &Path) -> Result<PathBuf, String> {
         eprintln!("building {} (once; about ten minutes of CPU for all from an empty cache)", build.name);
         go.build(&module, &build.args, &unfinished.join(build.name))?;
     }
+    // For whoever wonders what is in the folder.
     fs::write(unfinished.join("go.mod"), &go_mod).map_err(|error| format!("cannot write go.mod: {error}"))?;
     fs::rename(&unfinished, &folder).map_err(|error| format!("cannot name {}: {error}", folder.display()))?;
     Ok(folder)
@@ -174,6 +195,17 @@ mod tests {
     fn a_replaced_module_is_no_required_one() {
         assert_eq!(required(GO_MOD, "k8s.io/api"), None);
         assert_eq!(required(GO_MOD, "k8s.io/kubernetes"), Some("v1.36.4"));
+    }
+
+    #[test]
+    fn the_link_follows_the_sources() {
+        let place = env::temp_dir().join(format!("xtask-testbins-{}", std::process::id()));
+        let at = place.join("target/testbins");
+        for folder in ["one", "one", "another"] {
+            link(Path::new(folder), &at).expect("linked");
+            assert_eq!(fs::read_link(&at).expect("a link"), Path::new(folder));
+        }
+        fs::remove_dir_all(&place).expect("cleaned up");
     }
 
     #[test]

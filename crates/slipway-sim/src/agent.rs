@@ -10,11 +10,11 @@ use std::{sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
+use kube_sandbox::{Cluster, Place, Server, Status};
 use serde_json::{Value, json};
 
 use crate::{
     clock,
-    kube::{Cluster, Place, Server, Status},
     systems::director::{CONNECTOR_URL, Director, Redeemed},
 };
 
@@ -199,7 +199,7 @@ impl Agents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kube::{Settings, server};
+    use kube_sandbox::{Settings, server};
 
     async fn world() -> (server::Server, Cluster, Director, Agents) {
         let server = server::Server::start(Settings::default()).await.expect("a server");

@@ -1,20 +1,20 @@
 //! Simulators of the outside systems.
 //!
-//! A judge shares no code with the accused: this crate knows none of ours. Each simulator is an
-//! HTTP service with its own idea of what a right request is. It answers a wrong one with a refusal
-//! and keeps a complaint, and it counts what it was made to do, so that a test can ask for doubles
-//! and orphans. It breaks at will, where a [`Fault`] says so.
+//! A judge shares no code with the accused: of our crates this one knows `kube_sandbox` alone, the embedded
+//! Kubernetes API that the garden and its clusters stand on. Each simulator is an HTTP service with its
+//! own idea of what a right request is. It answers a wrong one with a refusal and keeps a complaint, and
+//! it counts what it was made to do, so that a test can ask for doubles and orphans. It breaks at will,
+//! where a [`Fault`] says so.
 
 pub mod agent;
-pub mod clock;
 pub mod dial;
 pub mod garden;
 mod kept;
-pub mod kube;
 pub mod listening;
 pub mod real;
 pub mod systems;
 
 pub use dial::{Dial, Fault};
+use kube_sandbox::clock;
 pub use listening::Listening;
 pub use systems::{SYSTEMS, System, Systems};

@@ -28,15 +28,16 @@ static ARROWS: &[Arrow] = &[
     arrow("slipway-clients", &["slipway-model"], &["slipway-sim", "slipway-store"]),
     arrow("slipway-kube", &["slipway-model"], &[]),
     arrow("slipway-broker", SERVICE, &["slipway-sim", "slipway-store"]),
-    arrow("slipway-provisioner", SERVICE, &["slipway-sim", "slipway-store"]),
-    arrow("slipway-manager", &["slipway-model", "slipway-kube"], &["slipway-sim", "slipway-store"]),
+    arrow("slipway-provisioner", SERVICE, LANDSCAPE),
+    arrow("slipway-manager", &["slipway-model", "slipway-kube"], LANDSCAPE),
     arrow("slipway-dashboard", &["slipway-model", "slipway-clients"], &[]),
     arrow("slipway-server", SERVER, &[]),
-    arrow("slipway-sim", &[], &[]),
+    arrow("kube-sandbox", &[], &[]),
+    arrow("slipway-sim", &["kube-sandbox"], &[]),
     // Beside the product as a whole, the sandbox judges and measures the engine and the stores alone.
     arrow(
         "slipway-sandbox",
-        &["slipway-server", "slipway-sim", "slipway-engine", "slipway-store", "slipway-model"],
+        &["slipway-server", "slipway-sim", "kube-sandbox", "slipway-engine", "slipway-store", "slipway-model"],
         &[ANY],
     ),
     arrow("slipway", &["slipway-server", "slipway-sandbox", "slipway-clients"], &[]),
@@ -44,6 +45,9 @@ static ARROWS: &[Arrow] = &[
 ];
 
 const SERVICE: &[&str] = &["slipway-model", "slipway-engine", "slipway-clients", "slipway-kube"];
+
+/// What services that live between clusters are tested in.
+const LANDSCAPE: &[&str] = &["slipway-sim", "kube-sandbox", "slipway-store"];
 
 const SERVER: &[&str] = &[
     "slipway-model",
@@ -89,7 +93,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         };
         for dependency in dependencies(manifest) {
             let to = dependency.name.as_str();
-            let is_ours = to.starts_with("slipway") || to == "xtask";
+            let is_ours = to.starts_with("slipway") || ARROWS.iter().any(|arrow| arrow.from == to);
             if is_ours && to != name && !arrow.allows(to, dependency.used_in) {
                 let wrong = match dependency.used_in {
                     Use::Product => format!("{name} must not depend on {to}"),
@@ -143,6 +147,8 @@ mod tests {
         assert!(dev("slipway-sandbox", "slipway-broker").is_empty());
         assert_eq!(dev("slipway-engine", "slipway-broker").len(), 1);
         assert_eq!(dev("slipway-sim", "slipway-model").len(), 1);
+        assert_eq!(dev("kube-sandbox", "slipway-sim").len(), 1);
+        assert_eq!(dev("slipway-engine", "kube-sandbox").len(), 1);
         assert_eq!(dev("slipway-sandbox", "slipway").len(), 1);
     }
 

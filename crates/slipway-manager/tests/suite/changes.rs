@@ -1,7 +1,7 @@
 //! Changes: what reaches the Shoot, what it costs, and what must not be written.
 
+use kube_sandbox::cluster::Place;
 use serde_json::json;
-use slipway_sim::kube::cluster::Place;
 
 use crate::world::{CORE, PROJECT, World, runtime};
 

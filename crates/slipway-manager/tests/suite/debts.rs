@@ -6,13 +6,13 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
-use slipway_kube::access::{Ask, Calls, Error, Verb, Verdict};
-use slipway_model::ports::BoxFuture;
-use slipway_sim::kube::http::{
+use kube_sandbox::http::{
     Trouble,
     troubles::{Spoiled, is_watch},
 };
+use serde_json::{Value, json};
+use slipway_kube::access::{Ask, Calls, Error, Verb, Verdict};
+use slipway_model::ports::BoxFuture;
 
 use crate::world::{With, World, runtime};
 

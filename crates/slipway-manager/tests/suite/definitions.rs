@@ -9,9 +9,10 @@ use kube::{
     Client, ResourceExt as _,
     api::{Api, Patch, PatchParams, PostParams},
 };
+use kube_sandbox::{Server, Settings, clock};
 use serde_json::{Value, json};
 use slipway_kube::{GardenerCluster, Runtime, crds, runtime::RuntimeState};
-use slipway_sim::{clock, kube as embedded, real};
+use slipway_sim::real;
 
 use crate::gardens::real_server;
 
@@ -217,13 +218,13 @@ async fn status_is_apart(client: &Client, name: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_rules_of_our_kinds_bite_in_the_embedded_api() {
-    let server = embedded::Server::start(embedded::Settings::default()).await.expect("a server");
+    let server = Server::start(Settings::default()).await.expect("a server");
     server.add_cluster("kcp").await.expect("a cluster");
     rules_bite(&server.client("kcp").expect("a client")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_rules_of_our_kinds_bite_in_a_real_kube_apiserver() {
-    let Some(server) = real_server(real::Kube::start().await) else { return };
+    let Some(server) = real_server(real::start_kube().await) else { return };
     rules_bite(&server.client()).await;
 }

@@ -1,8 +1,8 @@
 //! Deletions: everything goes, nothing of others does, and a mass of them is held.
 
+use kube_sandbox::{cluster::Place, http::Trouble, status::Status};
 use serde_json::json;
 use slipway_manager::Settings;
-use slipway_sim::kube::{cluster::Place, http::Trouble, status::Status};
 
 use crate::world::{CORE, PROJECT, With, World, runtime};
 

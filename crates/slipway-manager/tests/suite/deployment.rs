@@ -27,7 +27,7 @@ const RIGHTS: &[(&str, &str, bool)] = &[
 
 #[tokio::test]
 async fn every_landscape_is_accepted_and_its_account_is_kept_short() {
-    let Some(server) = real_server(real::Kube::start().await) else { return };
+    let Some(server) = real_server(real::start_kube().await) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let kubeconfig = folder.path().join("kubeconfig");
     std::fs::write(&kubeconfig, server.kubeconfig()).expect("written");

@@ -7,9 +7,9 @@ use kube::{
     api::{Api, ApiResource, DynamicObject, Patch, PatchParams, ValidationDirective},
     core::GroupVersionKind,
 };
+use kube_sandbox::clock;
 use serde_json::{Value, json};
 use slipway_sim::{
-    clock,
     garden::{Driver, Garden, Options, landscape},
     real,
 };

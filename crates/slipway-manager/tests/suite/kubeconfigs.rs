@@ -6,13 +6,11 @@ use std::sync::{
 };
 
 use jiff::SignedDuration;
+use kube_sandbox::{http::Trouble, status::Status};
 use serde_json::json;
 use slipway_kube::access::{Ask, Calls, Error, Verdict};
 use slipway_model::ports::BoxFuture;
-use slipway_sim::{
-    garden::Pace,
-    kube::{http::Trouble, status::Status},
-};
+use slipway_sim::garden::Pace;
 
 use crate::world::{With, World, runtime};
 
@@ -89,7 +87,7 @@ async fn a_forced_rotation_never_leaves_the_secret_without_content() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_secret_that_somebody_deleted_comes_back() {
     let world = ready(None).await;
-    let place = slipway_sim::kube::cluster::Place {
+    let place = kube_sandbox::cluster::Place {
         plural: "secrets",
         namespace: "kcp-system",
         name: "kubeconfig-shop",

@@ -12,13 +12,15 @@ use kube::{
     api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
     core::GroupVersionKind,
 };
+use kube_sandbox::{
+    clock,
+    server::{Server, Settings as ServerSettings},
+};
 use serde_json::{Value, json};
 use slipway_manager::{Manager, Parts, Settings};
 use slipway_model::time::secs;
 use slipway_sim::{
-    clock,
     garden::{self, Driver, Garden, Options, Pace, landscape},
-    kube::server::{Server, Settings as ServerSettings},
     real,
 };
 
@@ -58,7 +60,7 @@ impl Landscape {
     }
 
     async fn real() -> Option<Self> {
-        let kcp = real_server(real::Kube::start().await)?;
+        let kcp = real_server(real::start_kube().await)?;
         let garden = real_server(real::Garden::start(&landscape::objects()).await)?;
         // Kubeconfigs are signed by the real server, by the time of this machine; so the clock keeps near it.
         let options = Options { landscape: false, pace: Pace::Scale(600.0), ..Options::default() };

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use kube_sandbox::http::Trouble;
 use serde_json::json;
 use slipway_kube::access::shards::shard_of;
 use slipway_manager::Settings;
-use slipway_sim::kube::http::Trouble;
 
 use crate::world::{With, World, runtime};
 
@@ -117,7 +117,7 @@ async fn a_shoot_of_the_reference_is_adopted_without_a_change() {
     world.kill();
     world.garden.clock().set_pace(slipway_sim::garden::Pace::Manual);
     let key = "infrastructuremanager.kyma-project.io/input-hash";
-    let place = slipway_sim::kube::cluster::Place {
+    let place = kube_sandbox::cluster::Place {
         group: "core.gardener.cloud",
         plural: "shoots",
         namespace: "garden-dev",

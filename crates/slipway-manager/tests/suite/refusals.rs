@@ -5,14 +5,14 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use serde_json::{Value, json};
-use slipway_sim::kube::{
+use kube_sandbox::{
     http::{
         Trouble,
         troubles::{Garbage, is_watch},
     },
     status::Status,
 };
+use serde_json::{Value, json};
 
 use crate::world::{CORE, PROJECT, With, World, runtime};
 

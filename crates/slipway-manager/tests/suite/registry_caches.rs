@@ -2,16 +2,16 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use serde_json::{Value, json};
-use slipway_kube::access::Verb;
-use slipway_manager::Settings;
-use slipway_model::time::{hours, secs};
-use slipway_sim::kube::{
+use kube_sandbox::{
     cluster::{Cluster, Place},
     delete::Options as Deletion,
     http::Trouble,
     status::Status,
 };
+use serde_json::{Value, json};
+use slipway_kube::access::Verb;
+use slipway_manager::Settings;
+use slipway_model::time::{hours, secs};
 
 use crate::{
     sweep::hook::{Blow, Hook, How, Key, Plan, Site},

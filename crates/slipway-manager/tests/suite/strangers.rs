@@ -1,8 +1,8 @@
 //! Others write into our Shoots too: Gardener, people in a hurry, the tools that were there before us.
 
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube_sandbox::cluster::Place;
 use serde_json::{Value, json};
-use slipway_sim::kube::cluster::Place;
 
 use crate::world::{CORE, PROJECT, With, World, files, runtime};
 

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use kube_sandbox::clock;
 use serde_json::{Value, json};
 use slipway_kube::Runtime;
 use slipway_manager::blueprints::Blueprints;
@@ -17,7 +18,6 @@ use slipway_model::{
     ports::{Clock as _, Random as _},
     time::secs,
 };
-use slipway_sim::clock;
 
 use crate::{
     sweep::stage::{self, NAME, Stage},
@@ -225,7 +225,7 @@ impl Walk {
     }
 
     async fn write(&self, wish: &Value) -> Result<Value, String> {
-        let place = slipway_sim::kube::cluster::Place {
+        let place = kube_sandbox::cluster::Place {
             group: GROUP,
             plural: "runtimes",
             namespace: crate::world::NAMESPACE,
@@ -295,7 +295,7 @@ impl Walk {
 
 /// `Ready` is always said of a generation, and never of one that cannot be.
 async fn judge(
-    mut watch: slipway_sim::kube::cluster::Watch,
+    mut watch: kube_sandbox::cluster::Watch,
     bad: Arc<Mutex<BTreeSet<u64>>>,
     wrong: Arc<Mutex<Vec<String>>>,
 ) {

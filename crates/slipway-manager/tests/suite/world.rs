@@ -13,6 +13,13 @@ use std::{
 };
 
 use jiff::SignedDuration;
+use kube_sandbox::{
+    clock,
+    cluster::{Cluster, Place},
+    delete::Options as Deletion,
+    http::{Seen, Trouble},
+    server::{Server, Settings as ServerSettings},
+};
 use serde_json::{Value, json};
 use slipway_kube::access::Calls;
 use slipway_manager::{
@@ -24,16 +31,7 @@ use slipway_model::{
     ports::{BoxFuture, Clock, Random},
     time::{Timestamp, secs},
 };
-use slipway_sim::{
-    clock,
-    garden::{self, Garden, Pace},
-    kube::{
-        cluster::{Cluster, Place},
-        delete::Options as Deletion,
-        http::{Seen, Trouble},
-        server::{Server, Settings as ServerSettings},
-    },
-};
+use slipway_sim::garden::{self, Garden, Pace};
 
 /// Longer than anything takes, even beside other tests on a slow machine.
 pub(crate) const PATIENCE: Duration = secs(30);

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use http::{Request, Response};
 use jiff::Timestamp as Instant;
+use kube_sandbox::{Server, Settings};
 use serde_json::Value;
 use slipway_clients::{director, oauth::Credentials, reconciler};
 use slipway_engine::simulated::SimulatedWire;
@@ -29,11 +30,7 @@ use slipway_model::{
     time::{hours, mins, secs},
 };
 use slipway_provisioner::{Deadlines, Installer, OperationKind, Systems, domain::Connect};
-use slipway_sim::{
-    agent::Agents,
-    kube::{Server, Settings},
-    systems::reconciler::Pace,
-};
+use slipway_sim::{agent::Agents, systems::reconciler::Pace};
 use slipway_store::MemoryStore;
 use tokio::{sync::OnceCell, task::JoinHandle};
 

@@ -143,13 +143,8 @@ async fn exceeded_rate_limits_pass_by_themselves() {
     let cluster = story.landscape.shared.ground.server.cluster(CONTROL_PLANE).expect("a cluster");
     let name = story.landscape.shared.id.to_string();
     let group = "infrastructuremanager.kyma-project.io";
-    let place = slipway_sim::kube::Place {
-        group,
-        plural: "runtimes",
-        namespace: NAMESPACE,
-        name: &name,
-        subresource: "status",
-    };
+    let place =
+        kube_sandbox::Place { group, plural: "runtimes", namespace: NAMESPACE, name: &name, subresource: "status" };
     cluster.update(&place, |runtime| runtime["status"]["state"] = json!("Ready")).await.expect("changed");
     assert_eq!(story.end().await.state, OperationState::Succeeded);
 }
@@ -293,10 +288,9 @@ async fn a_runtime_resource_that_somebody_deleted_fails_the_operation_and_says_s
     let cluster = story.landscape.shared.ground.server.cluster(CONTROL_PLANE).expect("a cluster");
     let name = story.landscape.shared.id.to_string();
     let group = "infrastructuremanager.kyma-project.io";
-    let place =
-        slipway_sim::kube::Place { group, plural: "runtimes", namespace: NAMESPACE, name: &name, subresource: "" };
+    let place = kube_sandbox::Place { group, plural: "runtimes", namespace: NAMESPACE, name: &name, subresource: "" };
     let _ = cluster.update(&place, |runtime| runtime["metadata"]["finalizers"] = json!([])).await;
-    let _ = cluster.delete(&place, &slipway_sim::kube::delete::Options::default()).await;
+    let _ = cluster.delete(&place, &kube_sandbox::delete::Options::default()).await;
     let error = story.end().await.fields.last_error.expect("why");
     assert_eq!(error.reason.as_str(), "err_runtime_gone");
 }

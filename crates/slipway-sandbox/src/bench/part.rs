@@ -3,9 +3,9 @@
 use std::{ffi::OsStr, io, path::Path, process::Stdio, time::Duration};
 
 use kube::Client;
+use kube_sandbox::kubeconfig;
 use slipway_engine::SystemClock;
 use slipway_model::ports::Clock as _;
-use slipway_sim::real;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader, Lines},
@@ -70,7 +70,7 @@ pub(super) async fn serve(program: &Path, name: &str) -> Result<Serving, String>
     let unusable = |error: io::Error| format!("the folder of `slipway bench {name}` cannot be used: {error}");
     let folder = tempfile::Builder::new().prefix("slipway-bench-").tempdir().map_err(unusable)?;
     let part = start(program, name, ("--data-dir", folder.path().as_os_str())).await?;
-    let kubeconfig = tokio::fs::read_to_string(folder.path().join(KUBECONFIG)).await.map_err(unusable)?;
-    let client = real::client(&kubeconfig).await.map_err(|error| error.to_string())?;
+    let text = tokio::fs::read_to_string(folder.path().join(KUBECONFIG)).await.map_err(unusable)?;
+    let client = kubeconfig::client(&text).await.map_err(|error| error.to_string())?;
     Ok(Serving { part, client, _folder: folder })
 }

@@ -12,11 +12,11 @@ use std::{
     time::Duration,
 };
 
+use kube_sandbox::{Server as Kubernetes, Settings};
 use serde_json::{Value, json};
 use slipway_engine::{EngineConfig, Slots, SystemClock, SystemRandom};
 use slipway_model::{OperationId, ports::Clock as _, runtime_record::RuntimeId, time::hours};
 use slipway_server::provisioner::{File, Given, LocalIssuer, ProvisionerRole, Scope};
-use slipway_sim::kube::{self, Server as Kubernetes};
 use slipway_store::testing::bare_accept::BareAcceptance;
 use tokio::task::JoinSet;
 
@@ -198,7 +198,7 @@ async fn insert(database: &Database, writers: usize, length: Duration) -> Result
 /// The provisioner, asked over HTTP.
 async fn mutate(database: &Database, clients: usize, length: Duration) -> Result<Vec<Duration>, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
-    let kubernetes = Kubernetes::start(kube::Settings::default()).await.map_err(|error| text(&error))?;
+    let kubernetes = Kubernetes::start(Settings::default()).await.map_err(|error| text(&error))?;
     kubernetes.add_cluster("kcp").await.map_err(|error| text(&error))?;
     let key = LocalIssuer::new_key().map_err(|error| text(&error))?;
     let issuer = LocalIssuer::with_key("https://bench.invalid", &key).map_err(|error| text(&error))?;

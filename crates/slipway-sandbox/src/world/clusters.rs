@@ -15,10 +15,8 @@ use std::{
     time::Duration,
 };
 
-use slipway_sim::{
-    garden::{self, Garden, Pace},
-    kube::server::{Door, Server, ServerError, Settings},
-};
+use kube_sandbox::server::{Door, Server, ServerError, Settings};
+use slipway_sim::garden::{self, Garden, Pace};
 
 /// The cluster that Slipway keeps its own resources in.
 pub const CONTROL_PLANE: &str = "kcp";

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use kube_sandbox::{cluster::Cluster, server::ServerError};
 use serde_json::{Value, json};
 use slipway_model::{
     Timestamp,
@@ -18,10 +19,7 @@ use slipway_model::{
     time::mins,
 };
 use slipway_server::manager::{Landscape, ManagerRole, Settings, definitions};
-use slipway_sim::{
-    garden,
-    kube::{cluster::Cluster, server::ServerError},
-};
+use slipway_sim::garden;
 
 use super::{
     UpError,
@@ -78,7 +76,7 @@ pub(super) async fn manage(folder: &Path, clusters: &Clusters) -> Result<Manager
 
 /// Makes an object, or brings the one that is there up to date.
 async fn ensure(cluster: &Cluster, object: Value) -> Result<(), UpError> {
-    use slipway_sim::kube::cluster::Place;
+    use kube_sandbox::cluster::Place;
     let refused = |status| UpError::from(ClustersError::from(ServerError::Fill(status)));
     let kind = cluster.kind_of(&object).map_err(refused)?;
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -6,12 +6,13 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use kube_sandbox::clock;
 use secrecy::ExposeSecret as _;
 use slipway_server::{
     Clock as _, Server, SystemClock,
     provisioner::{DirectorFile, File, Given, LocalIssuer, ProvisionerRole, Scope},
 };
-use slipway_sim::{Systems, agent::Agents, clock, garden::Pace, systems::reconciler};
+use slipway_sim::{Systems, agent::Agents, garden::Pace, systems::reconciler};
 use tokio::task::JoinSet;
 
 use super::{

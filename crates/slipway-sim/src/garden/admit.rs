@@ -1,6 +1,7 @@
 //! What the server fills into a Shoot by looking at other objects: the mutating half of admission.
 
 use jiff::Timestamp;
+use kube_sandbox::{kind::Ctx, status::Status};
 use serde_json::{Value, json};
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
         set, text, texts, unannotate,
     },
 };
-use crate::kube::{kind::Ctx, status::Status};
 
 /// Everything, for a create (`old` is null) or an update.
 pub fn mutate(shoot: &mut Value, old: &Value, refs: &Refs, ctx: &Ctx<'_>) -> Result<(), Status> {

@@ -21,6 +21,13 @@ use hyper_util::{
     server::conn::auto::Builder,
 };
 use jiff::Timestamp;
+use kube_sandbox::{
+    http as face,
+    http::{Asker, Frame},
+    kind::User,
+    server::Server,
+    tls,
+};
 use rustls::{
     RootCertStore,
     pki_types::{CertificateDer, UnixTime, pem::PemObject as _},
@@ -37,12 +44,6 @@ use super::{
     certificates::{self, Pair},
     clock::Clock,
     engine::{faults::Endpoint, life::Kept},
-};
-use crate::kube::{
-    http::{self as face, Asker, Frame},
-    kind::User,
-    server::Server,
-    tls,
 };
 
 /// By which clock client certificates end.

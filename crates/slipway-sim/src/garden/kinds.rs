@@ -9,6 +9,7 @@ mod shoots;
 mod simple;
 
 use jiff::Timestamp;
+use kube_sandbox::kind::{Cell, Column, Generation, Kind, ServedBy, Subresource};
 use serde_json::{Value, json};
 
 use super::{
@@ -21,7 +22,6 @@ use super::{
     schema,
     value::{at, is_true, label, list, number, text},
 };
-use crate::kube::kind::{Cell, Column, Generation, Kind, ServedBy, Subresource};
 
 const SECURITY: &str = "security.gardener.cloud";
 /// Kinds of which a `PUT` need not name the version it was made from.

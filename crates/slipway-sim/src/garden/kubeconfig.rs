@@ -6,6 +6,10 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::SignedDuration;
+use kube_sandbox::{
+    kind::{Access, Ctx},
+    status::{Cause, Status},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -13,10 +17,6 @@ use super::{
     engine::faults::Kubeconfig,
     problems::CORE,
     value::{at, list, name, namespace, text},
-};
-use crate::kube::{
-    kind::{Access, Ctx},
-    status::{Cause, Status},
 };
 
 /// What the holder may do.

@@ -5,10 +5,10 @@
 
 use std::fmt;
 
+use kube_sandbox::status::{Cause, Status};
 use serde_json::Value;
 
 use super::value::same;
-use crate::kube::status::{Cause, Status};
 
 /// Group of most Gardener kinds.
 pub const CORE: &str = "core.gardener.cloud";

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kube_sandbox::kind::View;
 use serde_json::Value;
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     profile::Profile,
     value::{at, entries, list, name, named, namespace, number, text},
 };
-use crate::kube::kind::View;
 
 /// Amounts by metric, in thousandths.
 type Amounts = BTreeMap<String, i128>;

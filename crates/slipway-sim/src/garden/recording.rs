@@ -8,13 +8,13 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
-
-use super::{Garden, clock::Clock, journal::Journal, run::CLUSTER, value::text};
-use crate::kube::{
+use kube_sandbox::{
     http::{Answered, Recorder},
     kind::User,
 };
+use serde_json::{Value, json};
+
+use super::{Garden, clock::Clock, journal::Journal, run::CLUSTER, value::text};
 
 /// What stands where a secret was; in base64, because most are.
 const REDACTED: &str = "cmVkYWN0ZWQ=";

@@ -8,16 +8,16 @@ use std::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
-
-use super::{Garden, run::CLUSTER};
-use crate::kube::{
+use kube_sandbox::{
     http::{
         Seen, Trouble,
         troubles::{End, Garbage, Spoiled, is_watch},
     },
     status::{Details, Status},
 };
+use serde::{Deserialize, Serialize};
+
+use super::{Garden, run::CLUSTER};
 
 /// A fault of the garden's API: which requests, what happens, how often.
 ///

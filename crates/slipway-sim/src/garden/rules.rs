@@ -24,6 +24,7 @@ mod tests;
 mod updates;
 mod workers;
 
+use kube_sandbox::{kind::Ctx, status::Status};
 use serde_json::Value;
 
 use super::{
@@ -31,7 +32,6 @@ use super::{
     profile::Profile,
     value::{list, name, same, text},
 };
-use crate::kube::{kind::Ctx, status::Status};
 
 /// What the rules look at.
 pub struct Case<'a> {

@@ -3,6 +3,11 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use jiff::Timestamp;
+use kube_sandbox::{
+    cluster::Cluster,
+    server::{self, Door, Server, ServerError},
+    status::Status,
+};
 use serde_json::Value;
 use tokio::{
     sync::{mpsc, oneshot},
@@ -28,11 +33,6 @@ use super::{
     recording,
     scheduler::Usage,
     value::text,
-};
-use crate::kube::{
-    cluster::Cluster,
-    server::{self, Door, Server, ServerError},
-    status::Status,
 };
 
 /// The logical cluster the garden is.

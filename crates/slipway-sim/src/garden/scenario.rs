@@ -140,10 +140,8 @@ impl Garden {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        garden::{Options, Pace, landscape, problems::CORE, value::text},
-        kube::cluster::Cluster,
-    };
+    use crate::garden::{Options, Pace, landscape, problems::CORE, value::text};
+    use kube_sandbox::cluster::Cluster;
 
     #[test]
     fn what_makes_no_sense_is_told_with_its_place() {

@@ -13,10 +13,10 @@
 
 use std::sync::{Arc, LazyLock};
 
+use kube_sandbox::schema::Schema;
 use serde_json::{Map, Value, json};
 
 use super::value::at;
-use crate::kube::schema::Schema;
 
 static FILE: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("schema/gardener.json")).expect("the file is checked in"));

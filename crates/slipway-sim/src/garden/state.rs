@@ -9,6 +9,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
+use kube_sandbox::{
+    kinds::DEFINITIONS,
+    object::{Draft, Name},
+    store::{Expect, Store, WriteError},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,12 +23,6 @@ use super::{
     engine::faults::Aimed,
     run::CLUSTER,
     value::{name, text},
-};
-use crate::kube::{
-    controllers::definitions,
-    kinds::DEFINITIONS,
-    object::{Draft, Name},
-    store::{Expect, Store, WriteError},
 };
 
 /// The key a Shoot's cluster signs tokens with.
@@ -104,9 +103,7 @@ impl Garden {
     async fn become_it(&self, state: &State, keys: &BTreeMap<&str, Vec<u8>>) -> Result<(), String> {
         let store = self.cluster().store();
         let broken = |error: WriteError| error.to_string();
-        for definition in self.cluster().list("apiextensions.k8s.io", "customresourcedefinitions", "") {
-            definitions::forget(self.cluster(), &definition);
-        }
+        self.cluster().forget_definitions();
         clear(store, CLUSTER).await.map_err(broken)?;
         // The engine sees that its Shoots are gone before it sees others of the same names.
         self.settled().await;
@@ -126,7 +123,7 @@ impl Garden {
             self.inject(fault.clone());
         }
         put_in(store, CLUSTER, &state.garden).await.map_err(broken)?;
-        definitions::serve_all(self.cluster());
+        self.cluster().serve_definitions();
         Ok(())
     }
 }
@@ -152,7 +149,7 @@ fn taken_out(store: &Store, cluster: &str) -> Objects {
     objects
 }
 
-type Kept = (Arc<str>, Arc<crate::kube::object::Stored>);
+type Kept = (Arc<str>, Arc<kube_sandbox::object::Stored>);
 
 fn all_of(store: &Store, cluster: &str) -> Vec<Kept> {
     let names = store.content(cluster, "");

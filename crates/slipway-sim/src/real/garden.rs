@@ -11,16 +11,13 @@ use kube::{
     api::{ApiResource, DynamicObject, Patch, PatchParams},
     core::GroupVersionKind,
 };
+use kube_sandbox::{
+    clock, kubeconfig,
+    real::{self, Kube, Process, spare_port, until_healthy},
+};
 use serde_json::{Value, json};
 
-use super::{
-    Error,
-    kube::{Kube, flag, until_healthy},
-    kubeconfig::{self, Proof},
-    process::Process,
-    workplace::spare_port,
-};
-use crate::clock;
+use super::{Error, start_kube};
 
 /// What the API server calls itself: its user in the front cluster, its Service, its certificate.
 const NAME: &str = "gardener-apiserver";
@@ -37,41 +34,34 @@ const VERSIONS: [(&str, &str); 5] = [
 /// A real garden. It ends when this is dropped.
 pub struct Garden {
     // First: it needs the other two while it ends.
-    apiserver: Process,
+    _apiserver: Process,
     kube: Kube,
     direct: Client,
+    version: String,
 }
 
 impl Garden {
     /// Starts one, waits until Shoots can be listed, and fills it with a landscape: objects in the
     /// order in which they refer to each other, with their status where they have one.
     pub async fn start(landscape: &[Value]) -> Result<Self, Error> {
-        let kube = Kube::start().await?;
-        let port = spare_port().map_err(|error| Error::Machine("find a free port", error))?;
-        let ca = kube.ca().to_owned();
-        create_all(&kube.client(), &registration(port, &ca)).await?;
+        let kube = start_kube().await?;
+        if !kube.binaries().path(NAME).is_file() {
+            return Err(Error::NotBuilt);
+        }
+        let port = spare_port().map_err(|error| real::Error::Machine("find a free port", error))?;
+        create_all(&kube.client(), &registration(port, kube.ca())).await?;
 
         let user = kube.kubeconfig_of(NAME, &[])?;
         let file = kube.folder().join("gardener.kubeconfig");
-        std::fs::write(&file, user).map_err(|error| Error::Machine("write a kubeconfig", error))?;
-        let args = args(&kube, port, &file);
-        let binary = kube.binaries().path(NAME);
-        let apiserver = Process::start(NAME, &binary, kube.folder(), &args, &[("GOMEMLIMIT", "300MiB")])
-            .map_err(|error| Error::Machine("start gardener-apiserver", error))?;
+        std::fs::write(&file, user).map_err(|error| real::Error::Machine("write a kubeconfig", error))?;
+        kube.write_server_certificate(NAME, &["gardener-apiserver.kube-system.svc"])?;
+        let mut apiserver = kube.start_beside(NAME, &args(&kube, port, &file), "300MiB")?;
 
-        let admin = kube.certificates.client.client("admin", &["system:masters"])?;
-        let direct = kubeconfig::text(&format!("https://127.0.0.1:{port}"), &ca, &Proof::Certificate(&admin));
-        let direct = kubeconfig::client(&direct).await?;
-        let mut garden = Self { apiserver, kube, direct };
-        garden.become_ready().await?;
-        create_all(&garden.client(), landscape).await?;
-        Ok(garden)
-    }
-
-    async fn become_ready(&mut self) -> Result<(), Error> {
-        until_healthy(&self.direct, "/healthz", &mut [&mut self.apiserver]).await?;
+        let direct = kubeconfig::client(&kube.kubeconfig_for(&format!("https://127.0.0.1:{port}"))?).await?;
+        until_healthy(&direct, "/healthz", &mut [&mut apiserver]).await?;
+        let version = direct.apiserver_version().await?.git_version;
         // The front looks for itself, every few seconds.
-        let front = self.kube.client();
+        let front = kube.client();
         for path in [
             "/apis/core.gardener.cloud/v1beta1/shoots",
             "/apis/core.gardener.cloud/v1/controllerdeployments",
@@ -79,9 +69,15 @@ impl Garden {
             "/apis/operations.gardener.cloud/v1alpha1/bastions",
             "/apis/security.gardener.cloud/v1alpha1/credentialsbindings",
         ] {
-            until_healthy(&front, path, &mut [&mut self.apiserver]).await?;
+            until_healthy(&front, path, &mut [&mut apiserver]).await?;
         }
-        Ok(())
+        create_all(&front, landscape).await?;
+        Ok(Self { _apiserver: apiserver, kube, direct, version })
+    }
+
+    /// What it calls its version, such as `v1.150.0`.
+    pub fn version(&self) -> &str {
+        &self.version
     }
 
     /// The cluster in front: its client, its users, its address are the garden's.
@@ -106,13 +102,13 @@ impl Garden {
 }
 
 fn args(kube: &Kube, port: u16, kubeconfig: &Path) -> Vec<String> {
-    let file = |name| kube.certificates.file(name);
+    let file = |name| kube.certificate(name);
     let kubeconfig = kubeconfig.display().to_string();
     [
         ("bind-address", "127.0.0.1".to_owned()),
         ("secure-port", port.to_string()),
         ("cluster-identity", "slipway-test".to_owned()),
-        ("etcd-servers", kube.etcd_url.clone()),
+        ("etcd-servers", kube.etcd_url().to_owned()),
         ("etcd-cafile", file("etcd-ca.crt")),
         ("etcd-certfile", file("etcd-client.crt")),
         ("etcd-keyfile", file("etcd-client.key")),
@@ -127,7 +123,7 @@ fn args(kube: &Kube, port: u16, kubeconfig: &Path) -> Vec<String> {
         ("log-format", "text".to_owned()),
     ]
     .into_iter()
-    .map(flag)
+    .map(|(name, value)| format!("--{name}={value}"))
     .collect()
 }
 

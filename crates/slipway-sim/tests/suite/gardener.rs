@@ -14,13 +14,11 @@ mod others;
 mod ownership;
 mod shoots;
 mod subresources;
+mod targets;
 mod types;
 mod updates;
 
-use crate::{
-    contract::{self, Exception, Theme},
-    target::Target,
-};
+use kube_sandbox::contract::{self, Exception, Theme};
 
 static THEMES: &[Theme] = &[
     Theme { name: "creation", cases: creation::CASES },
@@ -40,14 +38,14 @@ static EXCEPTIONS: &[Exception] = &[];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_gardener_contract_holds_on_a_real_gardener_apiserver() {
-    if let Some(target) = Target::gardener_apiserver().await {
+    if let Some(target) = targets::gardener_apiserver().await {
         contract::run("gardener", THEMES, EXCEPTIONS, target).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_gardener_contract_holds_on_the_simulator() {
-    contract::run("gardener", THEMES, EXCEPTIONS, Target::simulator().await).await;
+    contract::run("gardener", THEMES, EXCEPTIONS, targets::simulator().await).await;
 }
 
 #[test]

@@ -10,13 +10,14 @@ use std::{
     time::Duration,
 };
 
+use kube_sandbox::clock;
 use serde_json::{Value, json};
 use slipway_manager::{Manager, Parts, Settings};
 use slipway_model::{
     ports::{Clock as _, Random as _},
     time::secs,
 };
-use slipway_sim::{clock, garden::Pace};
+use slipway_sim::garden::Pace;
 
 use super::stage::story;
 use crate::world::{CORE, GROUP, GardenTime, NAMESPACE, PROJECT, Paced, Seeded, With, World, files};
@@ -61,7 +62,7 @@ fn wish(number: usize) -> Value {
 /// Every Shoot that was ever made.
 type Born = Arc<Mutex<BTreeMap<String, BTreeSet<String>>>>;
 
-async fn count_births(mut watch: slipway_sim::kube::cluster::Watch, born: Born) {
+async fn count_births(mut watch: kube_sandbox::cluster::Watch, born: Born) {
     while let Some(event) = watch.next().await {
         let metadata = &event.expect("a watch that keeps up").object.value()["metadata"];
         let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();

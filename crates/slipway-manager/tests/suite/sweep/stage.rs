@@ -11,14 +11,12 @@ use std::{
 };
 
 use jiff::SignedDuration;
+use kube_sandbox::clock;
 use serde_json::{Value, json};
 use slipway_kube::annotations;
 use slipway_manager::{Manager, Parts, Settings};
 use slipway_model::time::{hours, secs};
-use slipway_sim::{
-    clock,
-    garden::{Garden, Pace},
-};
+use slipway_sim::garden::{Garden, Pace};
 use tokio::task::JoinHandle;
 
 use super::{

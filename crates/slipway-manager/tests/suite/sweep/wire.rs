@@ -13,8 +13,8 @@ use axum::body::Body as Whole;
 use futures::{StreamExt as _, stream};
 use http::{Request, Response};
 use kube::client::Body;
+use kube_sandbox::clock;
 use serde_json::json;
-use slipway_sim::clock;
 
 use super::hook::{How, Plan};
 

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use kube_sandbox::Server;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use slipway_clients::{HttpTransport, director, oauth::Credentials};
@@ -23,11 +24,7 @@ use slipway_provisioner::{
     clusters::Clusters,
     graphql::ports::EnginePort,
 };
-use slipway_sim::{
-    Listening,
-    kube::{self, Server},
-    systems::director::Director,
-};
+use slipway_sim::{Listening, systems::director::Director};
 use slipway_store::MemoryStore;
 use tokio::{sync::broadcast, task::JoinHandle};
 
@@ -115,7 +112,7 @@ impl Bench {
         settings.trusted_callers.push("broker".to_owned());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let store = Arc::new(MemoryStore::new(clock.clone()));
-        let kube = Server::start(kube::Settings::default()).await.expect("a Kubernetes API");
+        let kube = Server::start(kube_sandbox::Settings::default()).await.expect("a Kubernetes API");
         let control_plane = kube.add_cluster(CONTROL_PLANE).await.expect("a cluster");
         for definition in slipway_kube::crds::all() {
             control_plane.create(serde_json::to_value(definition).expect("JSON")).await.expect("served");
@@ -276,7 +273,7 @@ impl Bench {
         serde_json::from_str(config.spec.as_str()).expect("JSON")
     }
 
-    pub(crate) fn kube_client(&self) -> ::kube::Client {
+    pub(crate) fn kube_client(&self) -> kube::Client {
         self.kube.client(CONTROL_PLANE).expect("a client")
     }
 }

@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use kube_sandbox::{Place, delete};
 use serde_json::{Value, json};
 use slipway_kube::{gardener_cluster, wire::Kind};
 use slipway_model::time::secs;
-use slipway_sim::kube::{Place, delete};
 
 use super::{CONTROL_PLANE, NAMESPACE, SHOOT, Shared, seed};
 

@@ -3,12 +3,13 @@
 use std::{path::Path, time::Duration};
 
 use kube::Client;
+use kube_sandbox::{
+    Server, Settings, kubeconfig,
+    real::{Kube, Purpose},
+};
 use serde_json::json;
 use slipway_model::time::hours;
-use slipway_sim::{
-    kube::{Server, Settings},
-    real::{self, Purpose},
-};
+use slipway_sim::real;
 
 use super::{Real, fan_out::Flow, objects, watchers};
 use crate::bench::{
@@ -40,7 +41,7 @@ pub(super) struct Target {
 /// What ends when it is dropped.
 enum Running {
     Embedded { _serving: Box<Serving> },
-    Real { _kube: Box<real::Kube> },
+    Real { _kube: Box<Kube> },
 }
 
 /// The process that serves the embedded API: on disk, over TLS, until its input ends. So it goes with
@@ -65,9 +66,9 @@ pub async fn serve(folder: &Path) -> Result<(), String> {
 impl Landscape<'_> {
     /// Looks for the real servers; that they are not built is no failure.
     pub(super) fn find_real(&mut self) -> Result<(), String> {
-        match real::Binaries::find() {
+        match real::find_binaries() {
             Ok(found) => {
-                let kubernetes_version = found.kubernetes_version().to_owned();
+                let kubernetes_version = found.kubernetes_version();
                 self.real = Some(Real { kubernetes_version, etcd_syncs: true });
             }
             Err(error @ (real::Error::NotBuilt | real::Error::Off)) => self.real_missing = Some(error.to_string()),
@@ -93,9 +94,10 @@ impl Landscape<'_> {
         if self.real.is_none() {
             return Ok(None);
         }
-        let kube = real::Kube::start_for(Purpose::Comparisons).await.map_err(|error| error.to_string())?;
+        let binaries = real::find_binaries().map_err(|error| error.to_string())?;
+        let kube = Kube::start_for(Purpose::Comparisons, binaries).await.map_err(|error| error.to_string())?;
         // A client of its own, that has not seen the server's first failures.
-        let client = real::client(kube.kubeconfig()).await.map_err(|error| error.to_string())?;
+        let client = kubeconfig::client(kube.kubeconfig()).await.map_err(|error| error.to_string())?;
         objects::prepare(&client, &NAMESPACES).await?;
         let processes = kube.processes().iter().flatten().map(u32::to_string).collect();
         Ok(Some(Target { client, processes, _server: Running::Real { _kube: Box::new(kube) } }))

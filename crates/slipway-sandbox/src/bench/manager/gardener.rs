@@ -12,18 +12,15 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use kube_sandbox::{clock, cluster::Place, store::Change};
 use serde_json::{Value, json};
 use slipway_model::{ports::Clock as _, time::millis};
-use slipway_sim::{
-    clock,
-    garden::{
-        certificates::Pair,
-        engine::{
-            extensions,
-            life::{Authority, Kept},
-        },
+use slipway_sim::garden::{
+    certificates::Pair,
+    engine::{
+        extensions,
+        life::{Authority, Kept},
     },
-    kube::{cluster::Place, store::Change},
 };
 use tokio::task::JoinSet;
 

@@ -15,28 +15,26 @@ use std::{
 };
 
 use http::Method;
+use kube_sandbox::{
+    Settings,
+    cluster::Cluster,
+    http::{Seen, Trouble},
+    server::{Door, Server},
+    status::Status,
+};
 use serde_json::{Value, json};
 use slipway_engine::SystemClock;
 use slipway_model::time::hours;
 use slipway_server::manager::definitions;
-use slipway_sim::{
-    garden::{
-        self, Pace,
-        chance::Chance,
-        endpoints::{CertificateTime, Endpoints},
-        engine::{faults::Faults, port},
-        kinds,
-        kubeconfig::Issuer,
-        landscape,
-        scheduler::Usage,
-    },
-    kube::{
-        Settings,
-        cluster::Cluster,
-        http::{Seen, Trouble},
-        server::{Door, Server},
-        status::Status,
-    },
+use slipway_sim::garden::{
+    self, Pace,
+    chance::Chance,
+    endpoints::{CertificateTime, Endpoints},
+    engine::{faults::Faults, port},
+    kinds,
+    kubeconfig::Issuer,
+    landscape,
+    scheduler::Usage,
 };
 use tempfile::TempDir;
 

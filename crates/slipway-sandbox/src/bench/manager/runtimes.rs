@@ -5,12 +5,12 @@
 //! recomputed. They share one customer's cluster.
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use serde_json::{Value, json};
-use slipway_server::manager::Drafts;
-use slipway_sim::kube::{
+use kube_sandbox::{
     cluster::{Cluster, Place},
     delete,
 };
+use serde_json::{Value, json};
+use slipway_server::manager::Drafts;
 
 use super::{
     gardener::FINISHED,

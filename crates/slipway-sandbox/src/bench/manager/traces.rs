@@ -9,12 +9,12 @@ use std::{
     time::Duration,
 };
 
+use kube_sandbox::{cluster::Cluster, store::Change};
 use slipway_engine::SystemClock;
 use slipway_model::{
     ports::Clock as _,
     time::{millis, secs},
 };
-use slipway_sim::kube::{cluster::Cluster, store::Change};
 use tokio::task::JoinSet;
 
 use super::land::{CORE, GROUP, Land};

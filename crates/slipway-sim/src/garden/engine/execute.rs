@@ -1,6 +1,7 @@
 //! Doing what was decided, one write after the other.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use kube_sandbox::{cluster::Place, delete::Options, status::Status};
 use serde_json::{Value, json};
 
 use super::{
@@ -19,7 +20,6 @@ use crate::{
         shoot::{CONFIRM_DELETION, FINALIZER},
         value::{at, list, name, namespace, text, texts},
     },
-    kube::{cluster::Place, delete::Options, status::Status},
 };
 
 /// What outlives the engine about a Shoot; nothing if it was never kept.

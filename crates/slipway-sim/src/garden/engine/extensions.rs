@@ -3,12 +3,10 @@
 //! A real extension deploys a controller and its kinds. Here nobody acts on the objects; that they can be
 //! written and read is what clients of the cluster need.
 
+use kube_sandbox::{cluster::Cluster, status::Status};
 use serde_json::{Value, json};
 
-use crate::{
-    garden::value::{is_true, list, text},
-    kube::{cluster::Cluster, status::Status},
-};
+use crate::garden::value::{is_true, list, text};
 
 /// A kind that comes with an extension.
 struct Brought {

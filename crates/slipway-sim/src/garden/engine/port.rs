@@ -11,21 +11,19 @@ use kube::{
     core::{ApiResource, GroupVersionKind},
     runtime::watcher::{self, Event},
 };
+use kube_sandbox::{
+    cluster::{Cluster, Place},
+    delete::Options,
+    object::{Name, Stored},
+    status::Status,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::protection::{Binding, binding_of, used_by};
-use crate::{
-    garden::{
-        problems::CORE,
-        value::{name, namespace, text},
-    },
-    kube::{
-        cluster::{Cluster, Place},
-        delete::Options,
-        object::{Name, Stored},
-        status::Status,
-    },
+use crate::garden::{
+    problems::CORE,
+    value::{name, namespace, text},
 };
 
 /// A resource: group, version, kind, plural.
@@ -219,7 +217,7 @@ impl Port for Cluster {
                 let changes = match watch.next().await? {
                     Ok(event) => {
                         let object = Glimpse::of_stored(&event.name, &event.object);
-                        let gone = matches!(event.change, crate::kube::store::Change::Deleted);
+                        let gone = matches!(event.change, kube_sandbox::store::Change::Deleted);
                         vec![if gone { Change::Gone(object) } else { Change::Now(object) }]
                     }
                     // Too slow: what is there now says as much.

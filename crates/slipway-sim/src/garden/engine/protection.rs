@@ -16,18 +16,16 @@ use std::{
     time::Duration,
 };
 
+use kube_sandbox::status::Status;
 use serde_json::{Value, json};
 
 use super::{
     port::{BINDINGS, CONFIG_MAPS, Port, Resource, SECRET_BINDINGS, SECRETS, SHOOTS},
     runtime::Shared,
 };
-use crate::{
-    garden::{
-        shoot::{FINALIZER, REFERENCE_PROTECTION, references},
-        value::{name, namespace, text, texts},
-    },
-    kube::status::Status,
+use crate::garden::{
+    shoot::{FINALIZER, REFERENCE_PROTECTION, references},
+    value::{name, namespace, text, texts},
 };
 
 /// The finalizer of Secrets behind bindings.

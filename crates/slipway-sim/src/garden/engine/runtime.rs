@@ -19,6 +19,7 @@ use std::{
 
 use futures::{FutureExt as _, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
+use kube_sandbox::status::Status;
 use serde_json::Value;
 use tokio::{
     sync::{Notify, mpsc, oneshot},
@@ -32,16 +33,13 @@ use super::{
     port::{Change, Glimpse, Port, SEEDS, SHOOTS, version_of},
     protection::{Binding, Users, let_go, let_go_of_left},
 };
-use crate::{
-    garden::{
-        chance::Chance,
-        clock::Clock,
-        endpoints::Endpoints,
-        journal::Journal,
-        scheduler::Usage,
-        value::{has, is_deleting, text},
-    },
-    kube::status::Status,
+use crate::garden::{
+    chance::Chance,
+    clock::Clock,
+    endpoints::Endpoints,
+    journal::Journal,
+    scheduler::Usage,
+    value::{has, is_deleting, text},
 };
 
 /// Shoots that are worked on at once.

@@ -1,20 +1,18 @@
 //! Bindings to credentials: what they point to never changes, and only who may read it may point to
 //! it. One in use carries the finalizer `gardener` and stays terminating; deleting is not refused.
 
+use kube_sandbox::{
+    kind::{Access, Ctx, Strategy},
+    status::Status,
+};
 use serde_json::Value;
 
 use super::SECURITY;
-use crate::{
-    garden::{
-        names,
-        problems::{CORE, Problems},
-        shoot::FINALIZER,
-        value::{at, list, name, namespace, text, texts},
-    },
-    kube::{
-        kind::{Access, Ctx, Strategy},
-        status::Status,
-    },
+use crate::garden::{
+    names,
+    problems::{CORE, Problems},
+    shoot::FINALIZER,
+    value::{at, list, name, namespace, text, texts},
 };
 
 /// The strategy of both kinds of bindings.

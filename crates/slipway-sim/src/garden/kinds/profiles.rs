@@ -1,17 +1,15 @@
 //! Cloud profiles: what they must hold, and what is filled in.
 
+use kube_sandbox::{
+    kind::{Ctx, Strategy},
+    status::Status,
+};
 use serde_json::{Value, json};
 
-use crate::{
-    garden::{
-        problems::{CORE, Problems},
-        value::{at, default, has, list, name, place, text},
-        version::Version,
-    },
-    kube::{
-        kind::{Ctx, Strategy},
-        status::Status,
-    },
+use crate::garden::{
+    problems::{CORE, Problems},
+    value::{at, default, has, list, name, place, text},
+    version::Version,
 };
 
 /// The strategy of cluster-wide profiles.

@@ -1,18 +1,16 @@
 //! Projects: who owns a namespace, and a deletion that must be confirmed.
 
+use kube_sandbox::{
+    kind::{Ctx, Strategy},
+    status::Status,
+};
 use serde_json::{Value, json};
 
-use crate::{
-    garden::{
-        names,
-        problems::{CORE, Problems},
-        shoot::CONFIRM_DELETION,
-        value::{annotation, at, default, has, list, name, parses_as_true, place, set, text},
-    },
-    kube::{
-        kind::{Ctx, Strategy},
-        status::Status,
-    },
+use crate::garden::{
+    names,
+    problems::{CORE, Problems},
+    shoot::CONFIRM_DELETION,
+    value::{annotation, at, default, has, list, name, parses_as_true, place, set, text},
 };
 
 /// The strategy of Projects.

@@ -2,29 +2,27 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use kube_sandbox::{
+    kind::{Ctx, Strategy},
+    status::Status,
+};
 use serde_json::{Value, json};
 
 use super::Shared;
-use crate::{
-    garden::{
-        admit,
-        chance::Chance,
-        clock::Clock,
-        defaults,
-        engine::faults::{self, Faults},
-        generation,
-        kubeconfig::{Issuer, Role},
-        problems::CORE,
-        rules::{self, Case, Refs, project},
-        scheduler::Usage,
-        shoot::{CONFIRM_DELETION, CONFIRMED_BY},
-        value::{annotation, at, has, is_deleting, list, name, namespace, parses_as_true, remove, set, text, texts},
-        version,
-    },
-    kube::{
-        kind::{Ctx, Strategy},
-        status::Status,
-    },
+use crate::garden::{
+    admit,
+    chance::Chance,
+    clock::Clock,
+    defaults,
+    engine::faults::{self, Faults},
+    generation,
+    kubeconfig::{Issuer, Role},
+    problems::CORE,
+    rules::{self, Case, Refs, project},
+    scheduler::Usage,
+    shoot::{CONFIRM_DELETION, CONFIRMED_BY},
+    value::{annotation, at, has, is_deleting, list, name, namespace, parses_as_true, remove, set, text, texts},
+    version,
 };
 
 /// The strategy of Shoots.

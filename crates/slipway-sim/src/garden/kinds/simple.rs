@@ -1,18 +1,16 @@
 //! Kinds whose rules fit a table: required fields, fields that stay, and defaults.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use kube_sandbox::{
+    kind::{Ctx, Strategy},
+    status::Status,
+};
 use serde_json::{Value, json};
 
-use crate::{
-    garden::{
-        problems::{CORE, Problems},
-        shoot::CONFIRM_DELETION,
-        value::{annotation, at, default, list, name, parses_as_true, text},
-    },
-    kube::{
-        kind::{Ctx, Strategy},
-        status::Status,
-    },
+use crate::garden::{
+    problems::{CORE, Problems},
+    shoot::CONFIRM_DELETION,
+    value::{annotation, at, default, list, name, parses_as_true, text},
 };
 
 /// Path and value of a default.

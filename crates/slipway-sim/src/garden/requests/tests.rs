@@ -37,7 +37,7 @@ impl Play {
     async fn make(&self, called: &str) {
         let map =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": called, "namespace": "garden-dev"}});
-        crate::kube::cluster::Cluster::create(self.garden.cluster(), map).await.expect("made");
+        kube_sandbox::cluster::Cluster::create(self.garden.cluster(), map).await.expect("made");
     }
 
     async fn names(&self, query: &str) -> (Vec<String>, String) {

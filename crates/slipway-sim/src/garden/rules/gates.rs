@@ -1,14 +1,12 @@
 //! The two gates that run the table, and the rules of the status subresource.
 
+use kube_sandbox::status::Status;
 use serde_json::Value;
 
 use super::{Case, Check, RULES};
-use crate::{
-    garden::{
-        problems::{CORE, Problems},
-        value::{at, has, list, name, text},
-    },
-    kube::status::Status,
+use crate::garden::{
+    problems::{CORE, Problems},
+    value::{at, has, list, name, text},
 };
 
 /// All rules about the Shoot alone, answered together with `422`.

@@ -1,13 +1,12 @@
 //! N1, N2, N3, N10: what a Shoot is called and where it lives.
 
+use kube_sandbox::status::{Cause, Status};
+
 use super::Case;
-use crate::{
-    garden::{
-        names,
-        problems::{CORE, Problems},
-        value::{is_deleting, list, name, text},
-    },
-    kube::status::{Cause, Status},
+use crate::garden::{
+    names,
+    problems::{CORE, Problems},
+    value::{is_deleting, list, name, text},
 };
 
 pub(super) fn n1(case: &Case<'_>, problems: &mut Problems) {

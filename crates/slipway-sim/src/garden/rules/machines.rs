@@ -1,17 +1,15 @@
 //! U10, W7 to W11, W15, C10, C20: what the cloud profile offers.
 
+use kube_sandbox::status::Status;
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::{
-    garden::{
-        names::quantity,
-        problems::Problems,
-        profile::{Profile, is_expired},
-        value::{at, has, is_deleting, list, named, number, same, text, texts},
-        version::{Version, meets},
-    },
-    kube::status::Status,
+use crate::garden::{
+    names::quantity,
+    problems::Problems,
+    profile::{Profile, is_expired},
+    value::{at, has, is_deleting, list, named, number, same, text, texts},
+    version::{Version, meets},
 };
 
 pub(super) fn u10(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status> {

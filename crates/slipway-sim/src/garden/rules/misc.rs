@@ -1,20 +1,18 @@
 //! C5 to C9, C11, C15, C17, C19: maintenance, schedules, extensions, purposes, tolerations, domains, quotas.
 
 use jiff::{SignedDuration, tz::TimeZone};
+use kube_sandbox::status::{Cause, Status};
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::{
-    garden::{
-        cron::Cron,
-        names,
-        problems::{CORE, Problems},
-        quota,
-        shoot::{MAINTENANCE_OPERATION, operations},
-        value::{annotation, at, has, is_deleting, is_true, label, list, name, namespace, same, text},
-        window::Window,
-    },
-    kube::status::{Cause, Status},
+use crate::garden::{
+    cron::Cron,
+    names,
+    problems::{CORE, Problems},
+    quota,
+    shoot::{MAINTENANCE_OPERATION, operations},
+    value::{annotation, at, has, is_deleting, is_true, label, list, name, namespace, same, text},
+    window::Window,
 };
 
 pub(super) fn c5(case: &Case<'_>, problems: &mut Problems) {
@@ -200,7 +198,7 @@ pub(super) fn c11(case: &Case<'_>, problems: &mut Problems) -> Result<(), Status
 }
 
 /// The landscape's default domains.
-pub(crate) fn default_domains(view: &dyn crate::kube::kind::View) -> Vec<String> {
+pub(crate) fn default_domains(view: &dyn kube_sandbox::kind::View) -> Vec<String> {
     let secrets = view.consult("", "secrets");
     let secrets = secrets
         .iter()

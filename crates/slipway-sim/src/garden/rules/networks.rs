@@ -1,13 +1,12 @@
 //! C1 to C4: networks.
 
+use kube_sandbox::status::Status;
+
 use super::Case;
-use crate::{
-    garden::{
-        cidr::Cidr,
-        problems::Problems,
-        value::{at, has, list, number, same, text, texts},
-    },
-    kube::status::Status,
+use crate::garden::{
+    cidr::Cidr,
+    problems::Problems,
+    value::{at, has, list, number, same, text, texts},
 };
 
 const MASK: &str = "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize";

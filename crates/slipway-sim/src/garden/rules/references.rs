@@ -1,22 +1,20 @@
 //! N4 to N9, N11, U6: what a Shoot refers to.
 
+use kube_sandbox::{
+    kind::{Access, Ctx, View},
+    status::Status,
+};
 use serde_json::Value;
 
 use super::{Case, Refs};
-use crate::{
-    garden::{
-        names,
-        problems::{CORE, Problems},
-        profile::Profile,
-        scheduler::Usage,
-        shoot::profile_name,
-        value::{at, has, is_deleting, list, namespace, same, text},
-        version,
-    },
-    kube::{
-        kind::{Access, Ctx, View},
-        status::Status,
-    },
+use crate::garden::{
+    names,
+    problems::{CORE, Problems},
+    profile::Profile,
+    scheduler::Usage,
+    shoot::profile_name,
+    value::{at, has, is_deleting, list, namespace, same, text},
+    version,
 };
 
 /// Group of bindings and workload identities.

@@ -1,14 +1,13 @@
 //! U14, U15, U20, U21: the Seed, migrations, and the finalizer.
 
+use kube_sandbox::{kind::Access, status::Status};
+
 use super::Case;
-use crate::{
-    garden::{
-        problems::{CORE, Problems},
-        scheduler,
-        shoot::{FINALIZER, is_deleted},
-        value::{at, has, is_deleting, list, name, same, text, texts},
-    },
-    kube::{kind::Access, status::Status},
+use crate::garden::{
+    problems::{CORE, Problems},
+    scheduler,
+    shoot::{FINALIZER, is_deleted},
+    value::{at, has, is_deleting, list, name, same, text, texts},
 };
 
 const SEED: &str = "spec.seedName";

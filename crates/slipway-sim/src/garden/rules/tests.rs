@@ -3,25 +3,23 @@
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
+use kube_sandbox::{
+    auth::rbac,
+    kind::{Access, Ctx, Kind, User, View},
+    status::Status,
+};
 use serde_json::{Value, json};
 
 use super::RULES;
-use crate::{
-    garden::{
-        chance::Chance,
-        clock::{Clock, Pace},
-        kinds,
-        kubeconfig::Issuer,
-        landscape,
-        problems::CORE,
-        scheduler::Usage,
-        value::{self, annotate, name, namespace, remove, set, text},
-    },
-    kube::{
-        auth::rbac,
-        kind::{Access, Ctx, Kind, User, View},
-        status::Status,
-    },
+use crate::garden::{
+    chance::Chance,
+    clock::{Clock, Pace},
+    kinds,
+    kubeconfig::Issuer,
+    landscape,
+    problems::CORE,
+    scheduler::Usage,
+    value::{self, annotate, name, namespace, remove, set, text},
 };
 
 /// Objects in a list: as much of a cluster as rules need.

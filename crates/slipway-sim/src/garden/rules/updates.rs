@@ -2,17 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use kube_sandbox::status::Status;
 use serde_json::{Map, Value};
 
 use super::Case;
-use crate::{
-    garden::{
-        problems::Problems,
-        shoot::{self, is_in_place},
-        value::{at, has, is_deleting, is_true, list, same, text, texts},
-        version::Version,
-    },
-    kube::status::Status,
+use crate::garden::{
+    problems::Problems,
+    shoot::{self, is_in_place},
+    value::{at, has, is_deleting, is_true, list, same, text, texts},
+    version::Version,
 };
 
 pub(super) fn u1(case: &Case<'_>, problems: &mut Problems) {

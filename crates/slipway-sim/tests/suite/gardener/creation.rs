@@ -1,9 +1,9 @@
 //! What a new Shoot may not be: one row per rule, tried and not stored.
 
+use kube_sandbox::contract::Cx;
 use serde_json::{Value, json};
 
 use super::shoots::{annotate, another_pool, path, pool, refusals, refused, remove, set, settled, shoot};
-use crate::cx::Cx;
 
 async fn try_to_create(cx: &Cx, _case: &str, edit: fn(&mut Value), code: u16, part: &str) {
     let mut shoot = shoot("shop");

@@ -1,13 +1,9 @@
 //! What the server adds to what a client wrote, and what it accepts.
 
+use kube_sandbox::contract::{Case, Cx, Json as _, cases};
 use serde_json::{Value, json};
 
 use super::shoots::{CORE, bind, create, me, name, path, remove, set, settled, shoot};
-use crate::{
-    answer::Json as _,
-    contract::{Case, cases},
-    cx::Cx,
-};
 
 pub(super) static CASES: &[Case] = cases![
     a_shoot_of_every_cloud_is_accepted,
@@ -198,7 +194,7 @@ async fn a_domain_of_another_is_refused(cx: Cx) {
             if answer.code == 403 {
                 break;
             }
-            slipway_sim::clock::sleep(std::time::Duration::from_millis(100)).await;
+            kube_sandbox::clock::sleep(std::time::Duration::from_millis(100)).await;
             answer = cx.post(&path(&cx, "?dryRun=All"), &shoot).await;
         }
         answer.refused_with(403, "Forbidden", part);

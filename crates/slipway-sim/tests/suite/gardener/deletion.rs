@@ -1,14 +1,9 @@
 //! How a Shoot is deleted, and how it is not.
 
+use kube_sandbox::contract::{Case, Cx, Json as _, Patch, Shell, cases};
 use serde_json::{Value, json};
 
 use super::shoots::{create, name, path, refused, running, shoot, write_status};
-use crate::{
-    answer::Json as _,
-    contract::{Case, cases},
-    cx::{Cx, Patch},
-    kubectl::Shell,
-};
 
 pub(super) static CASES: &[Case] = cases![
     a_deletion_must_be_confirmed_first,
@@ -44,7 +39,7 @@ async fn delete(cx: &Cx, shoot: &Value) -> Value {
             return answer.ok();
         }
         assert!(answer.text.contains("annotation to delete"), "{}", answer.text);
-        slipway_sim::clock::sleep(std::time::Duration::from_millis(100)).await;
+        kube_sandbox::clock::sleep(std::time::Duration::from_millis(100)).await;
     }
     panic!("the confirmation is never seen");
 }

@@ -4,16 +4,13 @@
 use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use kube_sandbox::{
+    clock,
+    contract::{Case, Cx, Json as _, PATIENCE, Patch, Shell, cases, table},
+};
 use serde_json::{Value, json};
-use slipway_sim::clock;
 
 use super::shoots::{create, name, path, remove, shoot};
-use crate::{
-    answer::Json as _,
-    contract::{Case, cases},
-    cx::{Cx, PATIENCE, Patch},
-    kubectl::{Shell, table},
-};
 
 pub(super) static CASES: &[Case] = cases![
     a_shoot_comes_to_life_step_by_step,

@@ -1,13 +1,9 @@
 //! The generation, and the annotations that ask for operations.
 
+use kube_sandbox::contract::{Case, Cx, Json as _, Patch, cases};
 use serde_json::{Value, json};
 
 use super::shoots::{bind, create, me, name, path, refused, running, shoot, write_status};
-use crate::{
-    answer::Json as _,
-    contract::{Case, cases},
-    cx::{Cx, Patch},
-};
 
 pub(super) static CASES: &[Case] = cases![
     the_generation_moves_with_the_spec_and_the_binding,
@@ -25,7 +21,7 @@ pub(super) static CASES: &[Case] = cases![
     the_confirmation_names_who_confirmed,
 ];
 
-async fn patch(cx: &Cx, shoot: &Value, patch: Value) -> crate::answer::Answer {
+async fn patch(cx: &Cx, shoot: &Value, patch: Value) -> kube_sandbox::contract::Answer {
     cx.patch(&path(cx, &format!("/{}", shoot.text("/metadata/name"))), Patch::Merge, &patch).await
 }
 

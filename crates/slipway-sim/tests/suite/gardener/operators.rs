@@ -1,13 +1,9 @@
 //! What an operator that owns Shoots does with them: one manager applies them by force and watches its own.
 
+use kube_sandbox::contract::{Case, Cx, Json as _, Patch, cases};
 use serde_json::json;
 
 use super::shoots::{CORE, create, name, path, shoot};
-use crate::{
-    answer::Json as _,
-    contract::{Case, cases},
-    cx::{Cx, Patch},
-};
 
 pub(super) static CASES: &[Case] = cases![
     a_watch_with_a_selector_tells_of_own_shoots,

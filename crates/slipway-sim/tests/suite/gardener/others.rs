@@ -1,13 +1,9 @@
 //! The kinds around Shoots.
 
+use kube_sandbox::contract::{Case, Cx, Json as _, Patch, cases};
 use serde_json::json;
 
 use super::shoots::{CORE, me, refused};
-use crate::{
-    answer::Json as _,
-    contract::{Case, cases},
-    cx::{Cx, Patch},
-};
 
 pub(super) static CASES: &[Case] = cases![
     the_groups_of_gardener_are_discovered,

@@ -1,13 +1,9 @@
 //! Server-side apply on Shoots: which lists merge by key, which are taken whole.
 
+use kube_sandbox::contract::{Case, Cx, Json as _, cases};
 use serde_json::{Value, json};
 
 use super::shoots::{another_pool, create, name, path, settled, shoot, write_status};
-use crate::{
-    answer::Json as _,
-    contract::{Case, cases},
-    cx::Cx,
-};
 
 pub(super) static CASES: &[Case] = cases![
     a_shoot_is_created_by_apply,
@@ -21,7 +17,7 @@ pub(super) static CASES: &[Case] = cases![
     a_conflict_on_a_shoot_names_the_field,
 ];
 
-async fn apply(cx: &Cx, shoot: &Value, manager: &str, more: &str) -> crate::answer::Answer {
+async fn apply(cx: &Cx, shoot: &Value, manager: &str, more: &str) -> kube_sandbox::contract::Answer {
     let path = path(cx, &format!("/{}", shoot.text("/metadata/name")));
     settled(|| cx.apply(&path, manager, more, shoot)).await
 }

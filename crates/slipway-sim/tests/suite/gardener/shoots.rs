@@ -1,11 +1,7 @@
 //! Shoots for the cases, and short ways to change them.
 
+use kube_sandbox::contract::{Answer, Cx, Json as _, Patch};
 use serde_json::{Value, json};
-
-use crate::{
-    answer::{Answer, Json as _},
-    cx::{Cx, Patch},
-};
 
 pub(super) const CORE: &str = "core.gardener.cloud/v1beta1";
 
@@ -88,7 +84,7 @@ pub(super) async fn settled<F: Future<Output = Answer>>(mut ask: impl FnMut() ->
         if !behind {
             return answer;
         }
-        slipway_sim::clock::sleep(std::time::Duration::from_millis(100)).await;
+        kube_sandbox::clock::sleep(std::time::Duration::from_millis(100)).await;
     }
     ask().await
 }
@@ -164,10 +160,10 @@ pub(super) fn refused(answer: Answer, code: u16, part: &str) {
 /// Cases of one shape: a Shoot, one edit, and the refusal it meets.
 macro_rules! refusals {
     ($try:ident: $($name:ident: $edit:expr, $code:literal, $part:expr;)*) => {
-        $(async fn $name(cx: $crate::cx::Cx) {
+        $(async fn $name(cx: kube_sandbox::contract::Cx) {
             $try(&cx, stringify!($name), $edit, $code, $part).await;
         })*
-        pub(super) static CASES: &[$crate::contract::Case] = $crate::contract::cases![$($name),*];
+        pub(super) static CASES: &[kube_sandbox::contract::Case] = kube_sandbox::contract::cases![$($name),*];
     };
 }
 pub(super) use refusals;

@@ -1,15 +1,11 @@
 //! Binding, and the kubeconfigs a Shoot hands out.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use kube_sandbox::contract::{Answer, Case, Cx, Json as _, Patch, cases};
 use serde_json::{Value, json};
 use slipway_sim::garden::certificates::Pair;
 
 use super::shoots::{bind, create, me, name, path, refused, running, set, shoot, write_status};
-use crate::{
-    answer::{Answer, Json as _},
-    contract::{Case, cases},
-    cx::{Cx, Patch},
-};
 
 pub(super) static CASES: &[Case] = cases![
     binding_to_the_same_seed_is_refused,
@@ -69,7 +65,7 @@ async fn kubeconfig(cx: &Cx, shoot: &str, what: &str, spec: Value) -> (Value, St
             return (body, String::from_utf8(text).expect("text"));
         }
         assert!([422, 500].contains(&answer.code), "{}", answer.text);
-        slipway_sim::clock::sleep(std::time::Duration::from_millis(100)).await;
+        kube_sandbox::clock::sleep(std::time::Duration::from_millis(100)).await;
     }
     panic!("{}", request(cx, shoot, what, spec).await.text);
 }
@@ -179,7 +175,7 @@ async fn a_kubeconfig_lasts_a_day_at_most(cx: Cx) {
 
 async fn a_kubeconfig_needs_a_right(cx: Cx) {
     let running = running(&cx, "a_kubeconfig_needs").await;
-    let ann = cx.with(&cx.target.user("ann", &[])).await;
+    let ann = cx.with(&cx.target.logins.user("ann", &[])).await;
     let name = running.text("/metadata/name");
     let answer = request(&ann, name, "adminkubeconfig", json!({})).await;
     let part = format!(

@@ -1,13 +1,9 @@
 //! Gardener's kinds have types: what a patch makes of lists, and what cannot be read at all.
 
+use kube_sandbox::contract::{Case, Cx, Json as _, Patch, cases};
 use serde_json::{Value, json};
 
 use super::shoots::{CORE, another_pool, create, name, path, pool, set, shoot, write_status};
-use crate::{
-    answer::Json as _,
-    contract::{Case, cases},
-    cx::{Cx, Patch},
-};
 
 pub(super) static CASES: &[Case] = cases![
     a_strategic_patch_merges_pools_by_their_names,

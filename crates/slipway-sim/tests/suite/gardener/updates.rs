@@ -1,9 +1,9 @@
 //! What a running Shoot may not become: one row per rule, tried and not stored.
 
+use kube_sandbox::contract::{Cx, Json as _};
 use serde_json::{Value, json};
 
 use super::shoots::{annotate, path, pool, refusals, refused, remove, running, set};
-use crate::{answer::Json as _, cx::Cx};
 
 async fn try_to_update(cx: &Cx, case: &str, edit: fn(&mut Value), code: u16, part: &str) {
     let mut shoot = running(cx, case).await;

@@ -1,17 +1,15 @@
 //! What a worker looks up beside the Shoot: its profile, its project, its Seed's switch, its credentials.
 
+use kube_sandbox::status::Status;
 use serde_json::Value;
 
 use super::Shared;
-use crate::{
-    garden::{
-        engine::port::{BINDINGS, OWN_PROFILES, PROFILES, PROJECTS, Port, SECRETS, SEEDS},
-        profile::Profile,
-        scheduler,
-        shoot::profile_name,
-        value::{at, name, namespace, text},
-    },
-    kube::status::Status,
+use crate::garden::{
+    engine::port::{BINDINGS, OWN_PROFILES, PROFILES, PROJECTS, Port, SECRETS, SEEDS},
+    profile::Profile,
+    scheduler,
+    shoot::profile_name,
+    value::{at, name, namespace, text},
 };
 
 /// The Seed has reconciliations switched off: nothing begins there.

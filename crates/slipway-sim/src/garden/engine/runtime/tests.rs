@@ -6,24 +6,22 @@ use std::{
 };
 
 use futures::{Stream, stream};
+use kube_sandbox::{
+    cluster::Cluster,
+    server::{self, Server},
+};
 use serde_json::json;
 
 use super::*;
-use crate::{
-    garden::{
-        Pace,
-        endpoints::CertificateTime,
-        engine::port::{self, Resource},
-        kinds,
-        kubeconfig::Issuer,
-        landscape,
-        problems::CORE,
-        value::{annotate, number},
-    },
-    kube::{
-        cluster::Cluster,
-        server::{self, Server},
-    },
+use crate::garden::{
+    Pace,
+    endpoints::CertificateTime,
+    engine::port::{self, Resource},
+    kinds,
+    kubeconfig::Issuer,
+    landscape,
+    problems::CORE,
+    value::{annotate, number},
 };
 
 /// What a server does instead of a write, every so often.

@@ -59,7 +59,7 @@ async fn played(seed: u64) -> Vec<String> {
 }
 
 /// What a watch has seen, Shoot by Shoot.
-fn history(watch: &mut crate::kube::cluster::Watch) -> Vec<String> {
+fn history(watch: &mut kube_sandbox::cluster::Watch) -> Vec<String> {
     let mut states: std::collections::BTreeMap<String, Vec<String>> = std::collections::BTreeMap::new();
     while let Some(Some(Ok(event))) = futures::FutureExt::now_or_never(watch.next()) {
         let mut one = event.object.value();
