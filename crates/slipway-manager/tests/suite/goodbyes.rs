@@ -16,7 +16,7 @@ use slipway_model::{
     ports::{BoxFuture, Clock},
     time::{Timestamp, secs},
 };
-use slipway_sim::clock;
+use kube_sandbox::clock;
 use tokio::sync::watch;
 
 use crate::world::{CORE, GardenTime, NAMESPACE, PATIENCE, PROJECT, Seeded, With, World, files, runtime};
