@@ -16,7 +16,7 @@ pub(crate) async fn read(shared: &Shared) {
     let name = &files.config.converter.kubernetes.kube_api_server.acl.config_map_name;
     let found: Result<Value, _> = shared.kcp.send(Ask::get(&CONFIG_MAPS, &shared.settings.namespace, name)).await;
     let addresses = match found {
-        Ok(map) => parsed(&map),
+        Ok(map) => parse(&map),
         Err(error) => {
             tracing::warn!(name, %error, "the addresses of operators cannot be read");
             return;
@@ -35,7 +35,7 @@ pub(crate) async fn read(shared: &Shared) {
     }
 }
 
-fn parsed(map: &Value) -> Option<AclAddresses> {
+fn parse(map: &Value) -> Option<AclAddresses> {
     let text = |key: &str| map["data"][key].as_str();
     let operators = text("acl-list.json").map_or(Some(Vec::new()), |text| serde_json::from_str(text).ok())?;
     let control_plane = text("kcp-external-nat-ip.json").map_or(Some(None), |text| serde_json::from_str(text).ok())?;
@@ -50,12 +50,12 @@ mod tests {
     #[test]
     fn both_keys_are_json_and_either_may_be_absent() {
         let map = json!({"data": {"acl-list.json": "[\"10.0.0.0/8\"]", "kcp-external-nat-ip.json": "\"1.2.3.4/32\""}});
-        let read = parsed(&map).expect("right");
+        let read = parse(&map).expect("right");
         assert_eq!(
             (read.operators, read.control_plane),
             (vec!["10.0.0.0/8".to_owned()], Some("1.2.3.4/32".to_owned()))
         );
-        assert_eq!(parsed(&json!({"data": {}})), Some(AclAddresses::default()));
-        assert_eq!(parsed(&json!({"data": {"acl-list.json": "10.0.0.0/8"}})), None);
+        assert_eq!(parse(&json!({"data": {}})), Some(AclAddresses::default()));
+        assert_eq!(parse(&json!({"data": {"acl-list.json": "10.0.0.0/8"}})), None);
     }
 }

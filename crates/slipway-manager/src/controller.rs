@@ -8,8 +8,8 @@
 //! | [`look`] | the observation of one Runtime |
 //! | [`work`] | the loops |
 
-pub mod acknowledge;
-pub mod look;
-pub mod news;
-pub mod queue;
-pub mod work;
+pub(crate) mod acknowledge;
+pub(crate) mod look;
+pub(crate) mod news;
+pub(crate) mod queue;
+pub(crate) mod work;

@@ -7,41 +7,38 @@
 //! | how far is Gardener | [`judge`](judge()) |
 //! | are these errors worth another attempt | [`errors`] |
 //! | may this deletion go on | [`brake`] |
-//! | which registry caches does a cluster get | [`caches`] |
 
 mod apply;
-pub mod brake;
-pub mod caches;
-pub mod errors;
+pub(crate) mod brake;
+pub(crate) mod errors;
 mod judge;
 
 use slipway_kube::RuntimeState;
 
-pub use self::{
+pub(crate) use self::{
     apply::{Apply, apply, until_compared},
-    judge::{Verdict, judge},
+    judge::{Verdict, count_attempts, judge, shorten},
 };
 use crate::{
     observe::Observation,
     runtime::{ALIGN, DELETE, Row},
 };
-pub(crate) use judge::{asked, short};
 
 /// What is to be done in one pass: steps in order, until one says otherwise.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub(crate) struct PassPlan {
     /// The state while it is not done.
-    pub meanwhile: RuntimeState,
+    pub(crate) meanwhile: RuntimeState,
     /// The steps that apply.
-    pub steps: Vec<&'static Row>,
+    pub(crate) steps: Vec<&'static Row>,
 }
 
 /// Which steps run.
-pub fn plan(seen: &Observation) -> Plan {
+pub(crate) fn plan(seen: &Observation) -> PassPlan {
     let (meanwhile, table) =
         if seen.is_deleting() { (RuntimeState::Terminating, DELETE) } else { (RuntimeState::Pending, ALIGN) };
     let steps = table.iter().filter(|row| row.step.applies(seen)).collect();
-    Plan { meanwhile, steps }
+    PassPlan { meanwhile, steps }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ const UNITS: [(&str, u64); 7] = [
 ];
 
 /// Reads a duration such as `15m`, `1h30m` or `0.5s`.
-pub fn parse(text: &str) -> Option<Duration> {
+pub(crate) fn parse(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
     }
@@ -39,7 +39,7 @@ pub fn parse(text: &str) -> Option<Duration> {
 }
 
 /// Writes a duration of whole seconds as Go does: `15m0s`, `720h0m0s`.
-pub fn format(duration: Duration) -> String {
+pub(crate) fn format(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match (hours, minutes) {

@@ -8,6 +8,6 @@
 //!
 //! The rotation rule knows neither caches nor queues, so that it can move into another controller.
 
-pub mod pass;
-pub mod rotation;
-pub mod secret;
+pub(crate) mod pass;
+pub(crate) mod rotation;
+pub(crate) mod secret;

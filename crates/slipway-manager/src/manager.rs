@@ -1,17 +1,16 @@
 //! The manager, put together: ways to the clusters, caches, queues, elections.
 //!
 //! Everything it needs is handed to it, so the same manager runs in a pod, on a laptop and in a test. What it
-//! starts ends with it: dropping it is a crash, [`Manager::stop`] is a goodbye that gives its Leases back.
+//! starts ends with it: dropping it is a crash, [`Manager::stop`] is a goodbye that gives its Leases back when
+//! nothing of it writes any more.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use slipway_kube::{
-    RuntimeState,
     access::{
         Access, Ask, Breaker, Budget, Calls, Counters, Options, Writes,
-        cache::{Cache, OnChange, Projection, Source},
         lease::{Election, Timing},
-        resource::{self, Resource},
+        resource,
         shards::Shards,
     },
     labels,
@@ -27,12 +26,17 @@ use crate::{
     acl,
     blueprints::{Blueprints, Files},
     controller::{news, queue::Queue, work},
-    metrics::{Metrics, Now},
-    registry_secrets::RegistrySecrets,
+    memory::Memories,
+    metrics::{Gauges, Metrics},
+    registry_caches::{self, RegistryCaches},
     settings::Settings,
-    shared::{Caches, Shared, Wanted},
-    skr::{Clients, RegistryWatches},
+    shared::{Caches, Shared, ShootClaims},
+    skr::Clients,
+    tasks::Tasks,
 };
+
+/// How long a goodbye may take: less than a pod is given to end.
+const GRACE: Duration = secs(5);
 
 /// What the manager is made of.
 pub struct Parts {
@@ -64,71 +68,71 @@ pub struct Parts {
 pub struct Manager {
     shared: Arc<Shared>,
     counters: Counters,
-    stop: CancellationToken,
-    tasks: JoinSet<()>,
+    /// Outlives what writes: the next replica begins when it ends.
+    election: JoinSet<()>,
+    leave: CancellationToken,
+}
+
+/// How a goodbye went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Goodbye {
+    /// Everything has ended, and the Leases are given back.
+    Complete,
+    /// Something took too long and was dropped where it was.
+    CutShort,
 }
 
 impl Manager {
     /// Starts everything. Nothing is waited for: a cluster that is away is waited for by those who need it.
     pub fn start(parts: Parts) -> Self {
-        let stop = CancellationToken::new();
-        let mut tasks = JoinSet::new();
-        let (counters, clock) = (Counters::default(), parts.clock.clone());
+        let (counters, clock, tasks) = (Counters::default(), parts.clock.clone(), Tasks::default());
         let mut settings = parts.settings;
         settings.garden_namespace = parts.files.config.namespace();
         settings.shoot_manager.clone_from(&parts.files.config.converter.gardener.field_manager);
         let (kcp_writes, garden_writes) =
             if settings.dry_run { (Writes::Skipped, Writes::DryRun) } else { (Writes::Real, Writes::Real) };
-        let calls = parts.calls;
-        let common = |cluster, writes| Options {
+        let calls = Some(tasks.guard_calls(parts.calls.clone()));
+        let common = |cluster, writes, calls: &Option<Arc<dyn Calls>>| Options {
             counters: counters.clone(),
             calls: calls.clone(),
             writes,
             ..Options::new(cluster, clock.clone())
         };
-        let kcp = Access::new(parts.kcp, common("kcp", kcp_writes));
+        // Leases are renewed, and given back, when no other call may begin any more.
+        let leases = Access::new(parts.kcp.clone(), common("kcp", kcp_writes, &parts.calls));
         let probe = Ask::list(&resource::SHOOTS, &settings.garden_namespace).with("limit", "1");
-        let garden = Access::new(
-            parts.garden,
-            Options {
-                budget: Some(Budget::new(parts.garden_rate.0, parts.garden_rate.1, clock.clone())),
-                breaker: Some(Breaker::new(probe)),
-                write_timeout: parts.garden_timeout.max(secs(1)),
-                ..common("garden", garden_writes)
-            },
-        );
+        let garden = Options {
+            budget: Some(Budget::new(parts.garden_rate.0, parts.garden_rate.1, clock.clone())),
+            breaker: Some(Breaker::new(probe)),
+            write_timeout: parts.garden_timeout.max(secs(1)),
+            ..common("garden", garden_writes, &calls)
+        };
         let (held, receiver) = watch::channel(BTreeSet::new());
-        let shards = Shards::new(settings.shards, receiver);
         let shared = Arc::new(Shared {
-            kcp: kcp.clone(),
-            garden: garden.clone(),
+            kcp: Access::new(parts.kcp, common("kcp", kcp_writes, &calls)),
+            garden: Access::new(parts.garden, garden),
             garden_time: parts.garden_time.clone(),
-            random: parts.random.clone(),
+            random: parts.random,
             caches: Caches::default(),
-            wanted: Wanted::default(),
-            memories: crate::memory::Memories::default(),
+            claims: ShootClaims::default(),
+            memories: Memories::default(),
             blueprints: Blueprints::new(parts.files),
             skr: Clients::new(calls, counters.clone(), settings.dry_run),
             metrics: Metrics::new(),
-            shards,
-            registry_secrets: RegistrySecrets::default(),
-            registry_watches: RegistryWatches::default(),
+            shards: Shards::new(settings.shards, receiver),
+            registry_caches: RegistryCaches::default(),
+            tasks,
             brake: std::sync::Mutex::default(),
             runtimes: Queue::new(clock.clone()),
             kubeconfigs: Queue::new(parts.garden_time),
             settings,
             clock,
         });
-        fill(&shared, &mut tasks);
-        let leader = lead(&shared, parts.identity, held, stop.clone());
-        tasks.spawn(leader);
-        tasks.spawn(begin(shared.clone(), stop.clone()));
-        Self { shared, counters, stop, tasks }
-    }
-
-    /// What all passes share.
-    pub fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+        fill(&shared);
+        let (mut election, leave) = (JoinSet::new(), CancellationToken::new());
+        election.spawn(lead(&shared, leases, parts.identity, held, leave.clone()));
+        shared.tasks.listen(begin(shared.clone()));
+        Self { shared, counters, election, leave }
     }
 
     /// Requests so far.
@@ -141,22 +145,28 @@ impl Manager {
         Probe { shared: self.shared.clone(), counters: self.counters.clone() }
     }
 
-    /// Stops: starts nothing more, abandons what runs between two calls, gives the Leases back.
-    pub async fn stop(mut self) {
-        self.stop.cancel();
-        let clock = self.shared.clock.clone();
-        let ended = async { while self.tasks.join_next().await.is_some() {} };
+    /// Stops: lets no further call begin, waits for the writes that are under way, and then gives the Leases back.
+    pub async fn stop(mut self) -> Goodbye {
+        let shared = self.shared.clone();
+        let ended = async {
+            shared.tasks.end().await;
+            self.leave.cancel();
+            while self.election.join_next().await.is_some() {}
+        };
         tokio::select! {
             biased;
-            () = ended => {}
-            () = clock.sleep(secs(5)) => tracing::warn!("the manager did not end in time"),
+            () = ended => Goodbye::Complete,
+            () = shared.clock.sleep(GRACE) => {
+                tracing::warn!("the manager did not end in time; what it was doing is dropped");
+                Goodbye::CutShort
+            }
         }
     }
 }
 
 impl Drop for Manager {
     fn drop(&mut self) {
-        self.stop.cancel();
+        self.shared.tasks.crash();
     }
 }
 
@@ -170,17 +180,50 @@ pub struct Probe {
 impl Probe {
     /// Why it is not ready; none if it is. A garden that is away for a moment is no reason.
     pub fn unready(&self) -> Option<&'static str> {
-        if !self.shared.caches.are_synced() {
+        if !self.shared.is_synced() {
             return Some("the first lists are not complete");
         }
-        let breaker = self.shared.garden.options().breaker.as_ref();
-        let held = breaker.and_then(|breaker| breaker.open_for(self.shared.clock.monotonic()));
+        let held = self.garden_held_for();
         held.is_some_and(|held| held > secs(60)).then_some("the garden has not answered for a minute")
+    }
+
+    /// How long the garden has been left alone because it does not answer; none while it is called.
+    pub fn garden_held_for(&self) -> Option<Duration> {
+        self.shared.garden.options().breaker.as_ref()?.open_for(self.shared.clock.monotonic())
+    }
+
+    /// Whether everything is known, nothing is due and nothing is worked on.
+    pub fn is_idle(&self) -> bool {
+        self.shared.is_idle()
+    }
+
+    /// The shards this replica has.
+    pub fn shards(&self) -> BTreeSet<u32> {
+        self.shared.shards.held()
+    }
+
+    /// Looks soon at the registry caches that the cluster of this Runtime asks for, as if it had told of a change.
+    pub fn look_at_registry_caches(&self, runtime: &str) {
+        registry_caches::look_soon(&self.shared, runtime);
     }
 
     /// The page of figures.
     pub fn figures(&self) -> String {
-        figures(&self.shared, &self.counters)
+        let (shared, now) = (&self.shared, self.shared.clock.monotonic());
+        let (caches, options) = (&shared.caches, shared.garden.options());
+        shared.metrics.page(&Gauges {
+            depth: [("runtime", shared.runtimes.depth()), ("gardener-cluster", shared.kubeconfigs.depth())],
+            counters: &self.counters,
+            waits: options.budget.as_ref().map(Budget::waits).unwrap_or_default(),
+            lag: [
+                ("runtimes", caches.runtimes.silence(now)),
+                ("shoots", caches.shoots.silence(now)),
+                ("gardenerclusters", caches.clusters.silence(now)),
+                ("secrets", caches.secrets.silence(now)),
+            ],
+            skr_clients: shared.skr.len(),
+            circuit_open: options.breaker.as_ref().is_some_and(Breaker::is_open),
+        })
     }
 
     /// Takes other files from now on. Whose Shoot is affected is found by its hash.
@@ -197,7 +240,7 @@ impl Probe {
 /// Other files from now on; those whose Shoot they concern are looked at, at a rate.
 pub(crate) fn reload(shared: &Shared, files: Files) {
     shared.blueprints.swap(files);
-    shared.metrics.reloaded();
+    shared.metrics.count_reload();
     let rate = shared.settings.rollout_per_second.max(0.01);
     // Production last, at a rate: what is wrong with a configuration shows elsewhere first.
     let mut names: Vec<(bool, String)> = shared
@@ -214,125 +257,44 @@ pub(crate) fn reload(shared: &Shared, files: Files) {
     }
 }
 
-fn figures(shared: &Shared, counters: &Counters) -> String {
-    let now = shared.clock.monotonic();
-    let caches = &shared.caches;
-    let mut states: Vec<(RuntimeState, usize)> =
-        [RuntimeState::Pending, RuntimeState::Ready, RuntimeState::Terminating, RuntimeState::Failed]
-            .map(|it| (it, 0))
-            .into();
-    for runtime in caches.runtimes.all().into_values() {
-        let state = runtime.status.as_ref().map(|status| status.state).unwrap_or_default();
-        states.iter_mut().filter(|(other, _)| *other == state).for_each(|(_, count)| *count += 1);
-    }
-    let options = shared.garden.options();
-    shared.metrics.page(&Now {
-        depth: [("runtime", shared.runtimes.depth()), ("gardener-cluster", shared.kubeconfigs.depth())],
-        counters,
-        waits: options.budget.as_ref().map(Budget::waits).unwrap_or_default(),
-        lag: vec![
-            ("runtimes", caches.runtimes.silence(now)),
-            ("shoots", caches.shoots.silence(now)),
-            ("gardenerclusters", caches.clusters.silence(now)),
-            ("secrets", caches.secrets.silence(now)),
-        ],
-        skr_clients: shared.skr.len(),
-        circuit_open: options.breaker.as_ref().is_some_and(Breaker::is_open),
-        states,
-    })
-}
-
 /// Starts the caches.
-fn fill(shared: &Arc<Shared>, tasks: &mut JoinSet<()>) {
-    let (kcp, garden) = (&shared.kcp, &shared.garden);
+fn fill(shared: &Arc<Shared>) {
+    let (kcp, garden, caches) = (&shared.kcp, &shared.garden, &shared.caches);
     let (ours, project) = (shared.settings.namespace.as_str(), shared.settings.garden_namespace.as_str());
     let marked = format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_US);
-    let on = |shared: &Arc<Shared>| shared.clone();
-    let caches = &shared.caches;
-    let s = on(shared);
-    watch_kind(
-        tasks,
-        &caches.runtimes,
-        source(shared, kcp, &resource::RUNTIMES, ours, ""),
-        Box::new(move |it| news::runtime(&s, it)),
-    );
-    let s = on(shared);
-    watch_kind(
-        tasks,
-        &caches.clusters,
-        source(shared, kcp, &resource::GARDENER_CLUSTERS, ours, ""),
-        Box::new(move |it| news::cluster(&s, it)),
-    );
-    let s = on(shared);
-    watch_kind(
-        tasks,
-        &caches.secrets,
-        source(shared, kcp, &resource::SECRETS, ours, &marked),
-        Box::new(move |it| news::secret(&s, it)),
-    );
-    let s = on(shared);
-    watch_kind(
-        tasks,
-        &caches.shoots,
-        source(shared, garden, &resource::SHOOTS, project, ""),
-        Box::new(move |it| news::shoot(&s, it)),
-    );
-    let of_caches = format!("{}={},{}", labels::APP_MANAGED_BY, labels::MANAGED_BY_US, labels::REGISTRY_CACHE_ID);
-    let s = on(shared);
-    watch_kind(
-        tasks,
-        &caches.registry_secrets,
-        source(shared, garden, &resource::SECRETS, project, &of_caches),
-        Box::new(move |it| news::registry_secret(&s, it)),
-    );
-    watch_kind(tasks, &caches.seeds, source(shared, garden, &resource::SEEDS, "", ""), Box::new(|_| {}));
-}
-
-fn source(shared: &Shared, access: &Access, resource: &'static Resource, namespace: &str, selector: &str) -> Source {
-    let (namespace, selector) = (namespace.to_owned(), selector.to_owned());
-    Source { access: access.clone(), resource, namespace, selector, random: shared.random.clone() }
-}
-
-fn watch_kind<T: Projection>(tasks: &mut JoinSet<()>, cache: &Cache<T>, source: Source, on_change: OnChange<T>) {
-    tasks.spawn(cache.clone().run(source, on_change));
+    shared.follow(&caches.runtimes, shared.source(kcp, &resource::RUNTIMES, ours, ""), news::note_runtime);
+    shared.follow(&caches.clusters, shared.source(kcp, &resource::GARDENER_CLUSTERS, ours, ""), news::note_cluster);
+    shared.follow(&caches.secrets, shared.source(kcp, &resource::SECRETS, ours, &marked), news::note_secret);
+    shared.follow(&caches.shoots, shared.source(garden, &resource::SHOOTS, project, ""), news::note_shoot);
+    shared.follow(&caches.seeds, shared.source(garden, &resource::SEEDS, "", ""), |_, _| {});
+    RegistryCaches::start(shared);
 }
 
 /// Works once everything is known: before that, what is not known would look like what is not there.
-async fn begin(shared: Arc<Shared>, stop: CancellationToken) {
-    tokio::select! {
-        biased;
-        () = stop.cancelled() => return,
-        () = async {
-            shared.caches.until_synced().await;
-            acl::read(&shared).await;
-        } => {}
-    }
+async fn begin(shared: Arc<Shared>) {
+    shared.until_synced().await;
+    acl::read(&shared).await;
     work::wake_all(&shared);
     futures::join!(
-        work::runtimes(shared.clone(), stop.clone()),
-        work::kubeconfigs(shared.clone(), stop.clone()),
-        work::wake_ups(shared, stop),
+        work::reconcile_runtimes(shared.clone()),
+        work::rotate_kubeconfigs(shared.clone()),
+        work::wake_on_changes(shared)
     );
 }
 
-/// Holds shards: by Leases, or simply.
-async fn lead_simply(shards: BTreeSet<u32>, held: watch::Sender<BTreeSet<u32>>, stop: CancellationToken) {
-    held.send_replace(shards);
-    stop.cancelled().await;
-    held.send_replace(BTreeSet::new());
-}
-
+/// Holds shards until told to leave: by Leases, or simply.
 fn lead(
-    shared: &Arc<Shared>,
+    shared: &Shared,
+    access: Access,
     identity: String,
     held: watch::Sender<BTreeSet<u32>>,
-    stop: CancellationToken,
+    leave: CancellationToken,
 ) -> impl Future<Output = ()> + use<> {
     let settings = &shared.settings;
     let all: BTreeSet<u32> = (0..settings.shards.max(1)).collect();
     let wanted = if settings.own_shards.is_empty() { all } else { settings.own_shards.clone() };
     let election = settings.leader_elect.then(|| Election {
-        access: shared.kcp.clone(),
+        access,
         namespace: settings.namespace.clone(),
         lease: "f1c68560.kyma-project.io".to_owned(),
         identity,
@@ -343,8 +305,12 @@ fn lead(
     });
     async move {
         match election {
-            Some(election) => election.run(held, stop).await,
-            None => lead_simply(wanted, held, stop).await,
+            Some(election) => election.run(held, leave).await,
+            None => {
+                held.send_replace(wanted);
+                leave.cancelled().await;
+                held.send_replace(BTreeSet::new());
+            }
         }
     }
 }

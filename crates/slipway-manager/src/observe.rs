@@ -4,101 +4,88 @@
 
 use std::{sync::Arc, time::Duration};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::{Deserialize, Serialize};
-use slipway_kube::{GardenerCluster, Runtime, RuntimeState, Shoot, access::cache::Projection, annotations, labels};
-use slipway_model::time::Timestamp;
+use slipway_kube::{
+    GardenerCluster, Runtime, Shoot, access::cache::Projection, annotations, conditions::Type, labels,
+    runtime::RuntimeStatus,
+};
 
-use crate::{memory::Memory, registry_secrets, render::RegistrySecret};
+use crate::{memory::Memory, registry_caches};
 
 /// What one pass knows.
 #[derive(Debug, Clone)]
-pub struct Observation {
-    /// The Runtime.
-    pub runtime: Arc<Runtime>,
-    /// Its Shoot.
-    pub shoot: Option<Arc<Shoot>>,
-    /// Its GardenerCluster.
-    pub cluster: Option<Arc<GardenerCluster>>,
+pub(crate) struct Observation {
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) shoot: Option<Arc<Shoot>>,
+    pub(crate) cluster: Option<Arc<GardenerCluster>>,
     /// Its kubeconfig Secret.
-    pub secret: Option<Arc<SecretView>>,
-    /// The credentials of its registry caches.
-    pub registry: Registry,
+    pub(crate) secret: Option<Arc<SecretView>>,
+    pub(crate) registry_caches: registry_caches::Observed,
     /// The hash of everything that would be rendered now; none where it cannot be computed.
-    pub input_hash: Option<String>,
+    pub(crate) input_hash: Option<String>,
     /// The hash of everything its cluster would be prepared with now.
-    pub prepared_hash: String,
+    pub(crate) prepared_hash: String,
     /// Another Runtime that has the same Shoot name and was there first.
-    pub rival: Option<String>,
+    pub(crate) rival: Option<String>,
     /// Whether its deletion is held because too many came at once.
-    pub deletion_held: bool,
+    pub(crate) deletion_held: bool,
     /// What this process remembers of it.
-    pub memory: Memory,
+    pub(crate) memory: Memory,
     /// Monotonic time.
-    pub now: Duration,
-    /// Wall-clock time.
-    pub wall: Timestamp,
-}
-
-/// What is known of the credentials of a Runtime's registry caches.
-#[derive(Debug, Clone, Default)]
-pub struct Registry {
-    /// All in the garden.
-    pub known: registry_secrets::Of,
-    /// Those in use.
-    pub secrets: Vec<RegistrySecret>,
-    /// Whether its cluster is listened to with a kubeconfig of yesterday.
-    pub watch_is_outdated: bool,
+    pub(crate) now: Duration,
 }
 
 impl Observation {
     /// The Runtime's name: its id.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.runtime.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// Its generation.
-    pub fn generation(&self) -> i64 {
+    pub(crate) fn generation(&self) -> i64 {
         self.runtime.metadata.generation.unwrap_or(0)
     }
 
     /// Whether it is being deleted.
-    pub fn is_deleting(&self) -> bool {
+    pub(crate) fn is_deleting(&self) -> bool {
         self.runtime.metadata.deletion_timestamp.is_some()
     }
 
-    /// The state last reported.
-    pub fn state(&self) -> Option<RuntimeState> {
-        match &self.memory.status {
-            Some(status) => Some(status.state),
-            None => self.runtime.status.as_ref().map(|status| status.state),
-        }
+    /// The status last reported.
+    pub(crate) fn status(&self) -> Option<&RuntimeStatus> {
+        self.memory.reported.status(self.runtime.status.as_ref())
+    }
+
+    /// A condition last reported.
+    pub(crate) fn condition(&self, of: Type) -> Option<&Condition> {
+        self.status()?.conditions.iter().find(|condition| condition.type_ == of.as_str())
     }
 
     /// The generation last reported.
-    pub fn observed_generation(&self) -> i64 {
+    pub(crate) fn observed_generation(&self) -> i64 {
         let reported = self.runtime.status.as_ref().and_then(|status| status.observed_generation).unwrap_or(0);
-        reported.max(self.memory.acknowledged)
+        reported.max(self.memory.reported.acknowledged())
     }
 
     /// Whether its cluster sleeps, or is about to.
-    pub fn is_asleep(&self) -> bool {
+    pub(crate) fn is_asleep(&self) -> bool {
         let wanted = self.runtime.spec.shoot.extras.hibernation.is_some_and(|hibernation| hibernation.enabled);
         let status = self.shoot.as_ref().and_then(|shoot| shoot.status.as_ref());
         wanted || status.is_some_and(|status| status.is_hibernated)
     }
 
     /// Whether the Shoot must not be patched.
-    pub fn is_suspended(&self) -> bool {
+    pub(crate) fn is_suspended(&self) -> bool {
         self.runtime.annotation(annotations::SUSPEND_PATCH) == Some("true")
     }
 
     /// Whether the Shoot must be applied whatever the hash.
-    pub fn is_forced(&self) -> bool {
+    pub(crate) fn is_forced(&self) -> bool {
         self.runtime.annotation(annotations::FORCE_PATCH) == Some("true")
     }
 
     /// Whom the Shoot says it belongs to, if that is not us.
-    pub fn foreign_owner(&self) -> Option<&str> {
+    pub(crate) fn foreign_owner(&self) -> Option<&str> {
         let ours = self.runtime.label(labels::RUNTIME_ID).unwrap_or_else(|| self.name());
         self.shoot.as_ref()?.runtime_id().filter(|owner| *owner != ours && *owner != self.name())
     }
@@ -108,13 +95,12 @@ impl Observation {
 ///
 /// The content of thousands of Secrets is neither needed nor wanted in memory; it is read when a client is made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SecretView {
-    /// Metadata.
+pub(crate) struct SecretView {
     #[serde(default)]
-    pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    pub(crate) metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
     /// The keys and, of each, only a hash.
     #[serde(default, rename = "data")]
-    pub hashes: std::collections::BTreeMap<String, Hashed>,
+    pub(crate) hashes: std::collections::BTreeMap<String, Hashed>,
 }
 
 impl Projection for SecretView {
@@ -124,25 +110,23 @@ impl Projection for SecretView {
 }
 
 impl SecretView {
-    /// An annotation.
-    pub fn annotation(&self, key: &str) -> Option<&str> {
+    pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
         self.metadata.annotations.as_ref()?.get(key).map(String::as_str)
     }
 
-    /// A label.
-    pub fn label(&self, key: &str) -> Option<&str> {
+    pub(crate) fn label(&self, key: &str) -> Option<&str> {
         self.metadata.labels.as_ref()?.get(key).map(String::as_str)
     }
 
     /// The hash of one key's value; none if it is absent or empty.
-    pub fn hash(&self, key: &str) -> Option<&str> {
+    pub(crate) fn hash(&self, key: &str) -> Option<&str> {
         self.hashes.get(key).map(|hashed| hashed.0.as_str()).filter(|hash| !hash.is_empty())
     }
 }
 
 /// A text of which only the hash is kept.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Hashed(pub String);
+pub(crate) struct Hashed(pub String);
 
 /// Before a hash that was made already. The content of a Secret is Base64, which has no colon.
 const MADE: &str = "sha256:";
@@ -168,7 +152,7 @@ impl Serialize for Hashed {
 }
 
 /// SHA-256 as hexadecimal digits.
-pub fn hash(bytes: &[u8]) -> String {
+pub(crate) fn hash(bytes: &[u8]) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -7,28 +7,24 @@ use slipway_kube::{
     conditions::{Reason, Status, Type},
 };
 
-/// A condition as a step wants it.
+/// A condition as a step wants it: without times and generations, which the report knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    /// About what.
-    pub of: Type,
-    /// Status.
-    pub status: Status,
-    /// Reason.
-    pub reason: Reason,
+pub(crate) struct ConditionUpdate {
+    pub(crate) of: Type,
+    pub(crate) status: Status,
+    pub(crate) reason: Reason,
     /// For people.
-    pub message: String,
+    pub(crate) message: String,
 }
 
-impl Said {
-    /// A condition.
-    pub fn new(of: Type, status: Status, reason: Reason, message: impl Into<String>) -> Self {
+impl ConditionUpdate {
+    pub(crate) fn new(of: Type, status: Status, reason: Reason, message: impl Into<String>) -> Self {
         Self { of, status, reason, message: message.into() }
     }
 }
 
 /// The reason when trying has ended: the catalogue has other words for it than for trying.
-pub fn given_up(reason: Reason) -> Reason {
+pub(crate) fn give_up(reason: Reason) -> Reason {
     match reason {
         Reason::Initialised | Reason::Pending | Reason::Processing => Reason::ProcessingErr,
         other => other,
@@ -38,7 +34,7 @@ pub fn given_up(reason: Reason) -> Reason {
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// On to the next.
     Done,
     /// Nothing to do until something happens. Not an error.
@@ -50,15 +46,14 @@ pub enum Outcome {
     },
     /// A call failed in a way that may pass.
     Retry {
-        /// How it failed.
         error: access::Error,
         /// What the Runtime is told meanwhile.
-        said: Said,
+        condition: ConditionUpdate,
     },
     /// Asking again changes nothing: somebody must change something.
     Fail {
         /// What the Runtime is told.
-        said: Said,
+        condition: ConditionUpdate,
     },
     /// This pass is over and there is nothing to report.
     Halt,
@@ -66,28 +61,29 @@ pub enum Outcome {
 
 impl Outcome {
     /// A failed call becomes a retry or a failure, by its class.
-    pub fn of_error(error: access::Error, of: Type, reason: Reason, what: &str) -> Self {
-        Self::with_status(error, of, reason, Status::False, what)
+    pub(crate) fn from_error(error: access::Error, of: Type, reason: Reason, what: &str) -> Self {
+        Self::from_error_with(error, of, reason, Status::False, what)
     }
 
     /// The same where the catalogue wants another status while it is tried again.
-    pub fn with_status(error: access::Error, of: Type, reason: Reason, trying: Status, what: &str) -> Self {
+    pub(crate) fn from_error_with(error: access::Error, of: Type, reason: Reason, trying: Status, what: &str) -> Self {
         let message = format!("{what}: {error}");
         match error.class {
             access::Class::Throttled | access::Class::Transient => {
-                Self::Retry { error, said: Said::new(of, trying, reason, message) }
+                Self::Retry { error, condition: ConditionUpdate::new(of, trying, reason, message) }
             }
-            access::Class::Permanent => Self::Fail { said: Said::new(of, Status::False, given_up(reason), message) },
+            access::Class::Permanent => {
+                Self::Fail { condition: ConditionUpdate::new(of, Status::False, give_up(reason), message) }
+            }
         }
     }
 
-    /// Waits for something.
-    pub fn wait(on: impl Into<String>, at_latest: Duration) -> Self {
+    pub(crate) fn wait(on: impl Into<String>, at_latest: Duration) -> Self {
         Self::Wait { on: on.into(), at_latest }
     }
 
     /// Its name in metrics and logs.
-    pub const fn as_str(&self) -> &'static str {
+    pub(crate) const fn as_str(&self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Wait { .. } => "wait",

@@ -10,7 +10,7 @@ const REFERENCE: [&str; 2] = ["kim", "manager"];
 /// Ownership by update and by apply are different entries even under one name: what an update entry owns is
 /// not removed when it is no longer applied. So on first contact the entries become one. Guarded by the
 /// version, because it replaces the list.
-pub(crate) fn taken_over(shoot: &Value, manager: &str) -> Option<Value> {
+pub(crate) fn take_over(shoot: &Value, manager: &str) -> Option<Value> {
     let fields = shoot["metadata"]["managedFields"].as_array()?;
     let is_old = |entry: &&Value| {
         let name = entry["manager"].as_str().unwrap_or_default();
@@ -58,7 +58,7 @@ fn union(into: &mut Value, from: &Value) {
 ///
 /// Applying is enough where the old field is ours alone. If somebody else owns it too it stays, and Gardener takes
 /// no Shoot with both.
-pub(crate) fn moved_binding(shoot: &Value, wanted: &Value) -> Option<Value> {
+pub(crate) fn move_binding(shoot: &Value, wanted: &Value) -> Option<Value> {
     let binding = wanted["spec"].get("credentialsBindingName")?;
     shoot["spec"].get("secretBindingName")?;
     Some(json!([
@@ -127,10 +127,10 @@ mod tests {
     fn only_a_shoot_on_its_way_between_bindings_is_moved() {
         let old = json!({"metadata": {"resourceVersion": "7"}, "spec": {"secretBindingName": "old"}});
         let new = json!({"spec": {"credentialsBindingName": "new"}});
-        let patch = moved_binding(&old, &new).expect("a patch");
+        let patch = move_binding(&old, &new).expect("a patch");
         assert_eq!((&patch[0]["value"], &patch[2]["value"]), (&json!("7"), &json!("new")));
-        assert_eq!(moved_binding(&new, &new), None);
-        assert_eq!(moved_binding(&old, &old), None);
+        assert_eq!(move_binding(&new, &new), None);
+        assert_eq!(move_binding(&old, &old), None);
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
             entry("kim", "Apply", json!({"f:spec": {"f:purpose": {}}})),
             entry("gardenlet", "Update", json!({"f:spec": {"f:seedName": {}}})),
         ]}});
-        let patch = taken_over(&shoot, "kim").expect("a patch");
+        let patch = take_over(&shoot, "kim").expect("a patch");
         let list = patch[1]["value"].as_array().expect("a list");
         assert_eq!(list.len(), 2);
         assert_eq!(list[0]["manager"], "gardenlet");
@@ -149,6 +149,6 @@ mod tests {
         assert_eq!(patch[0]["value"], "7");
         let mut after = shoot.clone();
         after["metadata"]["managedFields"] = patch[1]["value"].clone();
-        assert_eq!(taken_over(&after, "kim"), None, "once is enough");
+        assert_eq!(take_over(&after, "kim"), None, "once is enough");
     }
 }

@@ -3,7 +3,7 @@
 //! Adding a step is one file in `steps/` and one row here. The graph of the documentation, the labels of the
 //! metrics and the tests over all steps come from these tables.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, future::Future};
 
 use slipway_kube::conditions::Type;
 use slipway_model::ports::BoxFuture;
@@ -12,31 +12,49 @@ use crate::{
     observe::Observation,
     outcome::Outcome,
     pass::Pass,
+    registry_caches::{AlignCaches, CleanUpCaches, RemoveCredentials},
     steps::{
-        AdministratorsStep, ApplyShoot, AuditLogData, AwaitKubeconfig, AwaitShoot, AwaitShootGone,
-        DeleteGardenerCluster, DeleteShoot, EnsureFinalizer, EnsureGardenerCluster, GuardSuspend, KymaNamespace,
-        OidcStep, ProvisioningInfo, ReadyStep, RegistryCacheCleanup, RegistryCaches, ReleaseFinalizer,
-        RememberPreparation, RemoveAuthConfig, RemoveRegistrySecrets, SeedCheck, StructuredAuthConfig,
+        ApplyShoot, AuditLogData, AwaitKubeconfig, AwaitShoot, AwaitShootGone, DeleteGardenerCluster, DeleteShoot,
+        EnsureFinalizer, EnsureGardenerCluster, GuardSuspend, PrepareCluster, ReadyStep, ReleaseFinalizer,
+        RemoveAuthConfig, SeedCheck, StructuredAuthConfig,
     },
 };
 
 /// One thing that is done to a Runtime. A repeat of it does no harm.
-pub trait Step: Send + Sync {
+pub(crate) trait Step: Send + Sync {
     /// Whether there is anything to do. Pure.
-    fn applies(&self, seen: &Observation) -> bool;
+    fn applies(&self, seen: &Observation) -> bool {
+        let _ = seen;
+        true
+    }
 
-    /// Does it.
+    fn run(&self, pass: &mut Pass) -> impl Future<Output = Outcome> + Send;
+}
+
+/// [`Step`] as a trait object, for the tables. Implemented for every step.
+pub(crate) trait DynStep: Send + Sync {
+    /// See [`Step::applies`].
+    fn applies(&self, seen: &Observation) -> bool;
+    /// See [`Step::run`].
     fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome>;
 }
 
-/// One row.
-pub struct Row {
-    /// Name, in logs and metrics.
-    pub name: &'static str,
-    /// The condition it answers for.
-    pub of: Type,
-    /// The step.
-    pub step: &'static dyn Step,
+impl<S: Step> DynStep for S {
+    fn applies(&self, seen: &Observation) -> bool {
+        Step::applies(self, seen)
+    }
+
+    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
+        Box::pin(Step::run(self, pass))
+    }
+}
+
+pub(crate) struct Row {
+    /// In logs and metrics.
+    pub(crate) name: &'static str,
+    /// The conditions it answers for, in the order it tells them.
+    pub(crate) conditions: &'static [Type],
+    pub(crate) step: &'static dyn DynStep,
 }
 
 impl std::fmt::Debug for Row {
@@ -45,41 +63,39 @@ impl std::fmt::Debug for Row {
     }
 }
 
-const fn row(name: &'static str, of: Type, step: &'static dyn Step) -> Row {
-    Row { name, of, step }
+const fn row(name: &'static str, conditions: &'static [Type], step: &'static dyn DynStep) -> Row {
+    Row { name, conditions, step }
 }
+
+const PREPARED: &[Type] = &[Type::KymaSystemNsCreated, Type::OidcAndConfigMapConfigured, Type::Configured];
 
 /// A Runtime that is wanted.
 #[rustfmt::skip]
-pub static ALIGN: &[Row] = &[
-    row("EnsureFinalizer",       Type::Provisioned,                &EnsureFinalizer),
-    row("GuardSuspend",          Type::Provisioned,                &GuardSuspend),
-    row("SeedCheck",             Type::Provisioned,                &SeedCheck),
-    row("AuditLogData",          Type::Provisioned,                &AuditLogData),
-    row("RegistryCaches",        Type::RegistryCacheConfigured,    &RegistryCaches),
-    row("StructuredAuthConfig",  Type::Provisioned,                &StructuredAuthConfig),
-    row("ApplyShoot",            Type::Provisioned,                &ApplyShoot),
-    row("AwaitShoot",            Type::Provisioned,                &AwaitShoot),
-    row("EnsureGardenerCluster", Type::KubeconfigReady,            &EnsureGardenerCluster),
-    row("AwaitKubeconfig",       Type::KubeconfigReady,            &AwaitKubeconfig),
-    row("KymaNamespace",         Type::KymaSystemNsCreated,        &KymaNamespace),
-    row("ProvisioningInfo",      Type::OidcAndConfigMapConfigured, &ProvisioningInfo),
-    row("Oidc",                  Type::OidcAndConfigMapConfigured, &OidcStep),
-    row("Administrators",        Type::Configured,                 &AdministratorsStep),
-    row("RememberPreparation",   Type::Configured,                 &RememberPreparation),
-    row("RegistryCacheCleanup",  Type::RegistryCacheConfigured,    &RegistryCacheCleanup),
-    row("Ready",                 Type::Configured,                 &ReadyStep),
+pub(crate) static ALIGN: &[Row] = &[
+    row("EnsureFinalizer",       &[Type::Provisioned],             &EnsureFinalizer),
+    row("GuardSuspend",          &[Type::Provisioned],             &GuardSuspend),
+    row("SeedCheck",             &[Type::Provisioned],             &SeedCheck),
+    row("AuditLogData",          &[Type::Provisioned],             &AuditLogData),
+    row("RegistryCaches",        &[Type::RegistryCacheConfigured], &AlignCaches),
+    row("StructuredAuthConfig",  &[Type::Provisioned],             &StructuredAuthConfig),
+    row("ApplyShoot",            &[Type::Provisioned],             &ApplyShoot),
+    row("AwaitShoot",            &[Type::Provisioned],             &AwaitShoot),
+    row("EnsureGardenerCluster", &[Type::KubeconfigReady],         &EnsureGardenerCluster),
+    row("AwaitKubeconfig",       &[Type::KubeconfigReady],         &AwaitKubeconfig),
+    row("PrepareCluster",        PREPARED,                         &PrepareCluster),
+    row("RegistryCacheCleanup",  &[Type::RegistryCacheConfigured], &CleanUpCaches),
+    row("Ready",                 &[Type::Configured],              &ReadyStep),
 ];
 
 /// A Runtime that is to go.
 #[rustfmt::skip]
-pub static DELETE: &[Row] = &[
-    row("DeleteGardenerCluster", Type::Deprovisioned, &DeleteGardenerCluster),
-    row("DeleteShoot",           Type::Deprovisioned, &DeleteShoot),
-    row("AwaitShootGone",        Type::Deprovisioned, &AwaitShootGone),
-    row("RemoveAuthConfig",      Type::Deprovisioned, &RemoveAuthConfig),
-    row("RemoveRegistrySecrets", Type::Deprovisioned, &RemoveRegistrySecrets),
-    row("ReleaseFinalizer",      Type::Deprovisioned, &ReleaseFinalizer),
+pub(crate) static DELETE: &[Row] = &[
+    row("DeleteGardenerCluster", &[Type::Deprovisioned], &DeleteGardenerCluster),
+    row("DeleteShoot",           &[Type::Deprovisioned], &DeleteShoot),
+    row("AwaitShootGone",        &[Type::Deprovisioned], &AwaitShootGone),
+    row("RemoveAuthConfig",      &[Type::Deprovisioned], &RemoveAuthConfig),
+    row("RemoveRegistrySecrets", &[Type::Deprovisioned], &RemoveCredentials),
+    row("ReleaseFinalizer",      &[Type::Deprovisioned], &ReleaseFinalizer),
 ];
 
 /// Both tables as a graph for Graphviz.
@@ -89,7 +105,8 @@ pub fn graph() -> String {
         let mut before = lane.to_owned();
         for row in table {
             // Writing to a string cannot fail.
-            let _ = writeln!(graph, "  {before} -> {};  // answers for {}", row.name, row.of);
+            let conditions: Vec<&str> = row.conditions.iter().map(|of| of.as_str()).collect();
+            let _ = writeln!(graph, "  {before} -> {};  // answers for {}", row.name, conditions.join(", "));
             before = row.name.to_owned();
         }
     }

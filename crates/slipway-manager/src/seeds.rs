@@ -3,16 +3,12 @@
 use serde::{Deserialize, Serialize};
 use slipway_kube::access::cache::Projection;
 
-/// A Seed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Seed {
-    /// Metadata.
-    pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
-    /// What it is.
-    pub spec: SeedSpec,
-    /// How it is.
-    pub status: SeedStatus,
+pub(crate) struct Seed {
+    pub(crate) metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    pub(crate) spec: SeedSpec,
+    pub(crate) status: SeedStatus,
 }
 
 impl Projection for Seed {
@@ -21,69 +17,57 @@ impl Projection for Seed {
     }
 }
 
-/// What it is.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SeedSpec {
-    /// Its cloud.
-    pub provider: SeedProvider,
+pub(crate) struct SeedSpec {
+    pub(crate) provider: SeedProvider,
     /// Whether Shoots may be scheduled on it.
-    pub settings: Option<SeedSettings>,
+    pub(crate) settings: Option<SeedSettings>,
     /// Where backups go.
-    pub backup: Option<serde_json::Value>,
+    pub(crate) backup: Option<serde_json::Value>,
 }
 
-/// Its cloud.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SeedProvider {
-    /// Which.
+pub(crate) struct SeedProvider {
     #[serde(rename = "type")]
-    pub kind: String,
-    /// Where.
-    pub region: String,
+    pub(crate) kind: String,
+    pub(crate) region: String,
 }
 
-/// Settings.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SeedSettings {
-    /// Scheduling.
-    pub scheduling: Option<Scheduling>,
+pub(crate) struct SeedSettings {
+    pub(crate) scheduling: Option<Scheduling>,
 }
 
-/// Scheduling.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Scheduling {
+pub(crate) struct Scheduling {
     /// Whether the scheduler sees it.
-    pub visible: bool,
+    pub(crate) visible: bool,
 }
 
-/// How it is.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct SeedStatus {
+pub(crate) struct SeedStatus {
     /// Present once it was ever set up.
-    pub last_operation: Option<serde_json::Value>,
-    /// Its conditions.
-    pub conditions: Vec<SeedCondition>,
+    pub(crate) last_operation: Option<serde_json::Value>,
+    pub(crate) conditions: Vec<SeedCondition>,
 }
 
-/// One condition.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SeedCondition {
-    /// About what.
+pub(crate) struct SeedCondition {
     #[serde(rename = "type")]
-    pub of: String,
+    pub(crate) of: String,
     /// `True`, `False`, `Unknown`.
-    pub status: String,
+    pub(crate) status: String,
 }
 
 impl Seed {
     /// Whether a Shoot of this cloud can be put on it. A Seed without settings is visible: that is the default.
-    pub fn is_usable(&self, provider: &str) -> bool {
+    pub(crate) fn is_usable(&self, provider: &str) -> bool {
         let visible = self.spec.settings.as_ref().and_then(|settings| settings.scheduling).is_none_or(|it| it.visible);
         let is =
             |of: &str| self.status.conditions.iter().any(|condition| condition.of == of && condition.status == "True");

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use slipway_model::time::{hours, mins, secs};
 
 /// The field manager of everything we apply on the control plane and in clusters.
-pub const FIELD_MANAGER: &str = "infrastructure-manager";
+pub(crate) const FIELD_MANAGER: &str = "infrastructure-manager";
 
 /// How the manager is run.
 #[derive(Debug, Clone)]

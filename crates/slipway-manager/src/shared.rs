@@ -7,70 +7,101 @@ use std::{
 
 use slipway_kube::{
     GardenerCluster, Runtime, Shoot,
-    access::{Access, cache::Cache, shards::Shards},
+    access::{
+        Access, Resource,
+        cache::{Cache, Change, Projection, Source},
+        shards::Shards,
+    },
 };
 use slipway_model::ports::{Clock, Random};
 
 use crate::{
-    blueprints::Blueprints,
-    controller::queue::Queue,
-    decide::brake::Brake,
-    memory::Memories,
-    metrics::Metrics,
-    observe::SecretView,
-    registry_secrets::RegistrySecrets,
-    seeds::Seed,
-    settings::Settings,
-    skr::{Clients, RegistryWatches},
+    blueprints::Blueprints, controller::queue::Queue, decide::brake::Brake, memory::Memories, metrics::Metrics,
+    observe::SecretView, registry_caches::RegistryCaches, seeds::Seed, settings::Settings, skr::Clients, tasks::Tasks,
 };
 
 /// What all passes share.
-pub struct Shared {
+pub(crate) struct Shared {
     /// How the manager is run.
-    pub settings: Settings,
-    /// The control plane.
-    pub kcp: Access,
-    /// The garden.
-    pub garden: Access,
-    /// Time.
-    pub clock: Arc<dyn Clock>,
+    pub(crate) settings: Settings,
+    pub(crate) kcp: Access,
+    pub(crate) garden: Access,
+    pub(crate) clock: Arc<dyn Clock>,
     /// Time as the garden counts it: kubeconfigs expire by it. The same, but for gardens that are simulated.
-    pub garden_time: Arc<dyn Clock>,
-    /// Chance.
-    pub random: Arc<dyn Random>,
+    pub(crate) garden_time: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
     /// What is known without asking.
-    pub caches: Caches,
+    pub(crate) caches: Caches,
     /// Which Runtimes want which Shoot.
-    pub wanted: Wanted,
+    pub(crate) claims: ShootClaims,
     /// What is remembered of Runtimes.
-    pub memories: Memories,
+    pub(crate) memories: Memories,
     /// What Shoots are rendered from.
-    pub blueprints: Blueprints,
+    pub(crate) blueprints: Blueprints,
     /// Clients of customers' clusters.
-    pub skr: Clients,
-    /// Figures.
-    pub metrics: Metrics,
+    pub(crate) skr: Clients,
+    pub(crate) metrics: Metrics,
     /// What is ours.
-    pub shards: Shards,
-    /// Credentials of registry caches in the garden.
-    pub registry_secrets: RegistrySecrets,
-    /// Clusters with registry caches that are listened to.
-    pub registry_watches: RegistryWatches,
+    pub(crate) shards: Shards,
+    pub(crate) registry_caches: RegistryCaches,
+    /// Everything that runs.
+    pub(crate) tasks: Tasks,
     /// The brake on deletions.
-    pub brake: Mutex<Brake>,
+    pub(crate) brake: Mutex<Brake>,
     /// Runtimes to be looked at.
-    pub runtimes: Queue,
+    pub(crate) runtimes: Queue,
     /// GardenerClusters to be looked at.
-    pub kubeconfigs: Queue,
+    pub(crate) kubeconfigs: Queue,
+}
+
+impl Shared {
+    /// Whether everything we must know is known.
+    pub(crate) fn is_synced(&self) -> bool {
+        self.caches.are_synced() && self.registry_caches.is_synced()
+    }
+
+    /// Ends when it is.
+    pub(crate) async fn until_synced(&self) {
+        self.caches.until_synced().await;
+        self.registry_caches.until_synced().await;
+    }
+
+    /// Whether nothing is due and nothing is worked on.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_synced() && self.runtimes.is_idle() && self.kubeconfigs.is_idle()
+    }
+
+    /// The objects of one kind; an empty namespace or selector is all of them.
+    pub(crate) fn source(
+        &self,
+        access: &Access,
+        resource: &'static Resource,
+        namespace: &str,
+        selector: &str,
+    ) -> Source {
+        let (namespace, selector) = (namespace.to_owned(), selector.to_owned());
+        Source { access: access.clone(), resource, namespace, selector, random: self.random.clone() }
+    }
+
+    /// Fills a cache and keeps it filled, and tells of every change.
+    pub(crate) fn follow<T: Projection>(
+        self: &Arc<Self>,
+        cache: &Cache<T>,
+        source: Source,
+        on_change: fn(&Arc<Self>, &Change<T>),
+    ) {
+        let shared = self.clone();
+        self.tasks.listen(cache.clone().run(source, Box::new(move |change| on_change(&shared, change))));
+    }
 }
 
 /// Which Runtimes want the Shoot of which name. More than one is a mistake, and must be seen as one.
 #[derive(Debug, Default)]
-pub struct Wanted(Mutex<HashMap<String, BTreeSet<String>>>);
+pub(crate) struct ShootClaims(Mutex<HashMap<String, BTreeSet<String>>>);
 
-impl Wanted {
+impl ShootClaims {
     /// A Runtime wants this Shoot now, or none any more.
-    pub fn note(&self, runtime: &str, before: Option<&str>, now: Option<&str>) {
+    pub(crate) fn note(&self, runtime: &str, before: Option<&str>, now: Option<&str>) {
         if before == now {
             return;
         }
@@ -89,7 +120,7 @@ impl Wanted {
     }
 
     /// Those who want this Shoot.
-    pub fn by(&self, shoot: &str) -> Vec<String> {
+    pub(crate) fn of_shoot(&self, shoot: &str) -> Vec<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(shoot).map(|names| names.iter().cloned().collect()).unwrap_or_default()
     }
@@ -97,34 +128,27 @@ impl Wanted {
 
 /// What is known without asking.
 #[derive(Default)]
-pub struct Caches {
-    /// Runtimes.
-    pub runtimes: Cache<Runtime>,
+pub(crate) struct Caches {
+    pub(crate) runtimes: Cache<Runtime>,
     /// Shoots of the project.
-    pub shoots: Cache<Shoot>,
-    /// GardenerClusters.
-    pub clusters: Cache<GardenerCluster>,
+    pub(crate) shoots: Cache<Shoot>,
+    pub(crate) clusters: Cache<GardenerCluster>,
     /// Our Secrets, without their content.
-    pub secrets: Cache<SecretView>,
+    pub(crate) secrets: Cache<SecretView>,
     /// Seeds; whoever may not read them goes without.
-    pub seeds: Cache<Seed>,
-    /// Credentials of registry caches in the garden. Also where nobody looks after them: Shoots name them.
-    pub registry_secrets: Cache<SecretView>,
+    pub(crate) seeds: Cache<Seed>,
 }
 
 impl Caches {
-    /// Whether everything we must know is known.
-    pub fn are_synced(&self) -> bool {
+    fn are_synced(&self) -> bool {
         let ours = self.runtimes.is_synced() && self.clusters.is_synced() && self.secrets.is_synced();
-        ours && self.shoots.is_synced() && self.registry_secrets.is_synced()
+        ours && self.shoots.is_synced()
     }
 
-    /// Ends when it is.
-    pub async fn until_synced(&self) {
+    async fn until_synced(&self) {
         self.runtimes.until_synced().await;
         self.shoots.until_synced().await;
         self.clusters.until_synced().await;
         self.secrets.until_synced().await;
-        self.registry_secrets.until_synced().await;
     }
 }

@@ -12,33 +12,32 @@ use slipway_kube::{
 };
 use slipway_model::time::{Timestamp, secs};
 
-use crate::outcome::Said;
+use crate::outcome::ConditionUpdate;
 
 /// Progress moves by less than this: not worth a write.
 const PROGRESS_STEP: i32 = 10;
 
 /// What a pass found out.
 #[derive(Debug, Clone, Default)]
-pub struct Report {
-    /// Conditions, in the order they were said.
-    pub said: Vec<Said>,
+pub(crate) struct Report {
+    /// In the order they were set.
+    conditions: Vec<ConditionUpdate>,
     /// The state; none leaves it.
-    pub state: Option<RuntimeState>,
+    pub(crate) state: Option<RuntimeState>,
     /// It is, or was once, ready.
-    pub completed: bool,
+    pub(crate) is_completed: bool,
 }
 
 impl Report {
     /// One more condition; the last word on a type counts.
-    pub fn say(&mut self, said: Said) {
-        debug_assert!(conditions::is_allowed(said.of, said.reason, said.status), "not in the catalogue: {said:?}");
-        self.said.retain(|other| other.of != said.of);
-        self.said.push(said);
+    pub(crate) fn set(&mut self, new: ConditionUpdate) {
+        debug_assert!(conditions::is_allowed(new.of, new.reason, new.status), "not in the catalogue: {new:?}");
+        self.conditions.retain(|other| other.of != new.of);
+        self.conditions.push(new);
     }
 }
 
-/// The new status.
-pub fn merge(
+pub(crate) fn merge(
     before: &RuntimeStatus,
     report: &Report,
     shoot: Option<&Shoot>,
@@ -50,7 +49,7 @@ pub fn merge(
         status.state = state;
     }
     status.observed_generation = Some(generation.max(before.observed_generation.unwrap_or(0)));
-    if report.completed {
+    if report.is_completed {
         status.provisioning_completed = Some(true);
     }
     if let Some(shoot) = shoot {
@@ -59,15 +58,15 @@ pub fn merge(
         status.shoot_last_errors = seen.map(|status| status.last_errors.clone()).unwrap_or_default();
         status.facts = shoot.facts();
     }
-    for said in &report.said {
-        let old = status.conditions.iter().position(|condition| condition.type_ == said.of.as_str());
-        let kept = old.map(|place| &status.conditions[place]).filter(|old| old.status == said.status.as_str());
-        let since = kept.map_or_else(|| time(now), |old| old.last_transition_time.clone());
+    for new in &report.conditions {
+        let old = status.conditions.iter().position(|condition| condition.type_ == new.of.as_str());
+        let kept = old.map(|place| &status.conditions[place]).filter(|old| old.status == new.status.as_str());
+        let since = kept.map_or_else(|| to_kubernetes(now), |old| old.last_transition_time.clone());
         let condition = Condition {
-            type_: said.of.as_str().to_owned(),
-            status: said.status.as_str().to_owned(),
-            reason: said.reason.as_str().to_owned(),
-            message: said.message.clone(),
+            type_: new.of.as_str().to_owned(),
+            status: new.status.as_str().to_owned(),
+            reason: new.reason.as_str().to_owned(),
+            message: new.message.clone(),
             last_transition_time: since,
             observed_generation: Some(generation),
         };
@@ -80,7 +79,7 @@ pub fn merge(
 }
 
 /// Whether the difference is worth a write: everything is, but a little progress.
-pub fn is_news(before: &RuntimeStatus, after: &RuntimeStatus) -> bool {
+pub(crate) fn is_news(before: &RuntimeStatus, after: &RuntimeStatus) -> bool {
     let without = |status: &RuntimeStatus| RuntimeStatus { shoot_last_operation: None, ..status.clone() };
     if without(before) != without(after) {
         return true;
@@ -89,7 +88,7 @@ pub fn is_news(before: &RuntimeStatus, after: &RuntimeStatus) -> bool {
 }
 
 /// Whether an operation has moved enough to be told.
-pub fn operation_is_news(before: Option<&LastOperation>, after: Option<&LastOperation>) -> bool {
+pub(crate) fn operation_is_news(before: Option<&LastOperation>, after: Option<&LastOperation>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return before.is_some() != after.is_some() };
     if (&before.operation_type, &before.state) != (&after.operation_type, &after.state) {
         return true;
@@ -106,7 +105,7 @@ pub fn operation_is_news(before: Option<&LastOperation>, after: Option<&LastOper
 }
 
 /// The conditions that are new or say something else.
-pub fn changed<'a>(before: &RuntimeStatus, after: &'a RuntimeStatus) -> Vec<&'a Condition> {
+pub(crate) fn changed_conditions<'a>(before: &RuntimeStatus, after: &'a RuntimeStatus) -> Vec<&'a Condition> {
     let same = |one: &Condition, other: &Condition| {
         (&one.type_, &one.status, &one.reason, &one.message)
             == (&other.type_, &other.status, &other.reason, &other.message)
@@ -115,13 +114,13 @@ pub fn changed<'a>(before: &RuntimeStatus, after: &'a RuntimeStatus) -> Vec<&'a 
 }
 
 /// What is sent: all of it, by server-side apply, without a version.
-pub fn document(namespace: &str, name: &str, status: &RuntimeStatus) -> Value {
+pub(crate) fn build_document(namespace: &str, name: &str, status: &RuntimeStatus) -> Value {
     json!({"apiVersion": RUNTIMES.api_version(), "kind": RUNTIMES.kind,
         "metadata": {"name": name, "namespace": namespace}, "status": status})
 }
 
 /// As Kubernetes keeps times: whole seconds.
-pub fn time(now: Timestamp) -> Time {
+pub(crate) fn to_kubernetes(now: Timestamp) -> Time {
     let seconds = now.as_micros().div_euclid(1_000_000);
     Time(Jiff::from_second(seconds).unwrap_or(Jiff::UNIX_EPOCH))
 }
@@ -135,20 +134,20 @@ mod tests {
         Timestamp::from_micros(1_789_000_000_000_000 + seconds * 1_000_000)
     }
 
-    fn said(status: Status, reason: Reason) -> Report {
+    fn with(status: Status, reason: Reason) -> Report {
         let mut report = Report { state: Some(RuntimeState::Pending), ..Report::default() };
-        report.say(Said::new(Type::Provisioned, status, reason, "text"));
+        report.set(ConditionUpdate::new(Type::Provisioned, status, reason, "text"));
         report
     }
 
     #[test]
     fn a_condition_keeps_its_time_until_its_status_changes() {
-        let first = merge(&RuntimeStatus::default(), &said(Status::Unknown, Reason::Pending), None, 1, now(0));
-        let second = merge(&first, &said(Status::Unknown, Reason::Processing), None, 2, now(60));
+        let first = merge(&RuntimeStatus::default(), &with(Status::Unknown, Reason::Pending), None, 1, now(0));
+        let second = merge(&first, &with(Status::Unknown, Reason::Processing), None, 2, now(60));
         assert_eq!(second.conditions[0].last_transition_time, first.conditions[0].last_transition_time);
         assert_eq!((second.conditions[0].observed_generation, second.observed_generation), (Some(2), Some(2)));
-        assert_eq!(changed(&first, &second).len(), 1);
-        let third = merge(&second, &said(Status::True, Reason::ConfigurationCompleted), None, 2, now(90));
+        assert_eq!(changed_conditions(&first, &second).len(), 1);
+        let third = merge(&second, &with(Status::True, Reason::ConfigurationCompleted), None, 2, now(90));
         assert_ne!(third.conditions[0].last_transition_time, first.conditions[0].last_transition_time);
         assert!(is_news(&second, &third) && !is_news(&third, &third.clone()));
     }
@@ -161,7 +160,7 @@ mod tests {
                 state: "Processing".to_owned(),
                 operation_type: "Create".to_owned(),
                 description: format!("task at {progress}"),
-                last_update_time: Some(time(now(seconds))),
+                last_update_time: Some(to_kubernetes(now(seconds))),
             }),
             ..RuntimeStatus::default()
         };
@@ -173,9 +172,9 @@ mod tests {
 
     #[test]
     fn completion_is_said_once_and_never_taken_back() {
-        let ready = Report { state: Some(RuntimeState::Ready), completed: true, ..Report::default() };
+        let ready = Report { state: Some(RuntimeState::Ready), is_completed: true, ..Report::default() };
         let first = merge(&RuntimeStatus::default(), &ready, None, 1, now(0));
-        let later = merge(&first, &said(Status::Unknown, Reason::Processing), None, 2, now(5));
+        let later = merge(&first, &with(Status::Unknown, Reason::Processing), None, 2, now(5));
         assert_eq!(later.provisioning_completed, Some(true));
     }
 }

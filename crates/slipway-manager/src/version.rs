@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 /// A version: three numbers, and what comes before a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub(crate) struct Version {
     numbers: [u64; 3],
     /// Without one it is a release, which is higher.
     pre: Option<String>,
@@ -15,7 +15,7 @@ pub struct Version {
 
 impl Version {
     /// Reads `1.34.5`, `v1.34`, `1` or `1.34.0-rc.1+build`.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let text = text.split('+').next()?;
         let (core, pre) = match text.split_once('-') {
@@ -38,7 +38,7 @@ impl Version {
     }
 
     /// The minor version, with its major one.
-    pub fn minor(&self) -> (u64, u64) {
+    pub(crate) fn minor(&self) -> (u64, u64) {
         (self.numbers[0], self.numbers[1])
     }
 }
@@ -62,7 +62,7 @@ impl Ord for Version {
 }
 
 /// Whether `existing` is above `wanted`; not so if either is no version.
-pub fn is_higher(existing: &str, wanted: &str) -> bool {
+pub(crate) fn is_higher(existing: &str, wanted: &str) -> bool {
     matches!((Version::parse(existing), Version::parse(wanted)), (Some(existing), Some(wanted)) if existing > wanted)
 }
 

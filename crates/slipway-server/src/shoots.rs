@@ -16,8 +16,8 @@ use slipway_kube::{Runtime, Shoot};
 use slipway_manager::{
     AclAddresses, AuditData, ConverterConfig, RenderInput, TimeWindow,
     config::{AuditTenants, ConfigError, MaintenanceWindows},
-    registry_secrets,
     render::RegistrySecret,
+    secrets_named_by,
 };
 pub use slipway_manager::{
     RenderError, input_hash,
@@ -133,7 +133,7 @@ impl Loaded {
     /// The same with this Shoot, and the credentials of registry caches that it names.
     fn with(mut self, existing: Option<Value>) -> Self {
         let caches = &self.runtime.spec.image_registry_cache;
-        self.registry = existing.as_ref().map(|shoot| registry_secrets::named_by(shoot, caches)).unwrap_or_default();
+        self.registry = existing.as_ref().map(|shoot| secrets_named_by(shoot, caches)).unwrap_or_default();
         self.existing = existing;
         self
     }

@@ -18,15 +18,16 @@ use crate::shared::Shared;
 const MANAGER: &str = "infrastructure-manager-acknowledge";
 
 /// Whether there is something to acknowledge.
-pub fn is_due(runtime: &Runtime) -> bool {
+pub(crate) fn is_due(runtime: &Runtime) -> bool {
     let observed = runtime.status.as_ref().and_then(|status| status.observed_generation).unwrap_or(0);
     runtime.metadata.generation.unwrap_or(0) > observed
 }
 
 /// Acknowledges in the background. The pass that follows looks whether it was done.
-pub fn spawn(shared: &Arc<Shared>, runtime: Arc<Runtime>) {
-    let shared = shared.clone();
-    tokio::spawn(async move {
+pub(crate) fn start(shared: &Arc<Shared>, runtime: Arc<Runtime>) {
+    let acknowledging = shared.clone();
+    shared.tasks.work(async move {
+        let shared = acknowledging;
         let name = runtime.metadata.name.clone().unwrap_or_default();
         let written = tokio::select! {
             biased;
@@ -40,17 +41,17 @@ pub fn spawn(shared: &Arc<Shared>, runtime: Arc<Runtime>) {
 }
 
 /// Says that this generation is seen.
-pub async fn acknowledge(shared: &Shared, runtime: &Runtime) -> Result<(), access::Error> {
+pub(crate) async fn acknowledge(shared: &Shared, runtime: &Runtime) -> Result<(), access::Error> {
     let name = runtime.metadata.name.clone().unwrap_or_default();
     let generation = runtime.metadata.generation.unwrap_or(0);
-    let cell = shared.memories.of(&name);
+    let cell = shared.memories.of_runtime(&name);
     let _order = cell.writing.lock().await;
     {
         let mut memory = cell.lock();
-        if memory.acknowledged >= generation {
+        if memory.reported.acknowledged() >= generation {
             return Ok(());
         }
-        memory.changed_at.get_or_insert(shared.clock.monotonic());
+        memory.alignment.begin(shared.clock.monotonic());
     }
     let deleting = runtime.metadata.deletion_timestamp.is_some();
     let state = if deleting { RuntimeState::Terminating } else { RuntimeState::Pending };
@@ -63,12 +64,9 @@ pub async fn acknowledge(shared: &Shared, runtime: &Runtime) -> Result<(), acces
         other => other?,
     }
     let mut memory = cell.lock();
-    memory.acknowledged = generation;
-    let before = memory.status.clone().or_else(|| runtime.status.clone()).unwrap_or_default();
-    memory.status =
-        Some(slipway_kube::runtime::RuntimeStatus { state, observed_generation: Some(generation), ..before });
-    if let Some(changed) = memory.changed_at {
-        shared.metrics.phase("accept", shared.clock.monotonic().saturating_sub(changed));
+    memory.reported.acknowledge(generation, state, runtime.status.as_ref());
+    if let Some(took) = memory.alignment.lasts(shared.clock.monotonic()) {
+        shared.metrics.note_phase("accept", took);
     }
     Ok(())
 }

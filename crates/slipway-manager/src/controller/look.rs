@@ -1,9 +1,6 @@
 //! The observation of one Runtime, from caches and memory. No call is made here.
 
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, PoisonError};
 
 use slipway_kube::{
     Runtime, annotations,
@@ -12,46 +9,31 @@ use slipway_kube::{
 };
 use slipway_model::time::Timestamp;
 
-use crate::{
-    decide::brake::HELD,
-    observe::{Observation, Registry},
-    registry_secrets::chosen,
-    shared::Shared,
-    skr,
-};
+use crate::{decide::brake::HELD, observe::Observation, registry_caches, shared::Shared, skr};
 
 /// What is known of this Runtime; none if it is gone.
-pub fn at(shared: &Shared, name: &str) -> Option<Observation> {
+pub(crate) fn observe(shared: &Shared, name: &str) -> Option<Observation> {
     let runtime = shared.caches.runtimes.get(name)?;
     let shoot = shared.caches.shoots.get(&runtime.spec.shoot.name);
     let now = shared.clock.monotonic();
-    let known = shared.registry_secrets.of(name);
     let secret = shared.caches.secrets.get(&secret_name(name));
     let kubeconfig = secret.as_ref().and_then(|secret| secret.hash(SECRET_KEY));
-    let registry = Registry {
-        secrets: chosen(&known, &runtime.spec.image_registry_cache),
-        known,
-        watch_is_outdated: shared.registry_watches.is_outdated(name, kubeconfig),
-    };
+    let registry_caches = shared.registry_caches.observe(name, &runtime, kubeconfig);
     let memory = {
-        let cell = shared.memories.of(name);
+        let cell = shared.memories.of_runtime(name);
         let mut memory = cell.lock();
         // After a restart nobody knows when it was looked after; not at once for all of them, in any case.
         memory.prepared_at.get_or_insert(now);
-        if let Some(period) = shared.settings.registry_caches {
-            // Who has caches may have been left in the middle of a change. The others are spread over the period.
-            let is_known = !runtime.spec.image_registry_cache.is_empty();
-            memory.caches_due.get_or_insert_with(|| if is_known { now } else { now + part_of(shared, period) });
-        }
+        registry_caches::begin_looks(shared, &runtime, &mut memory.registry_caches);
         memory.clone()
     };
     let deleting = runtime.metadata.deletion_timestamp.is_some();
     let tenant = shared.blueprints.shared_tenant();
     Some(Observation {
-        input_hash: Some(shared.blueprints.input_hash(&runtime, &registry.secrets)),
-        registry,
+        input_hash: Some(shared.blueprints.input_hash(&runtime, &registry_caches.secrets)),
+        registry_caches,
         prepared_hash: skr::prepared_hash(&runtime, shoot.as_deref(), &tenant),
-        rival: if shoot.is_none() || deleting { rival(shared, &runtime) } else { None },
+        rival: if shoot.is_none() || deleting { find_rival(shared, &runtime) } else { None },
         deletion_held: deleting && is_held(shared, &runtime),
         cluster: shared.caches.clusters.get(name),
         secret,
@@ -59,21 +41,16 @@ pub fn at(shared: &Shared, name: &str) -> Option<Observation> {
         runtime,
         memory,
         now,
-        wall: shared.clock.wall(),
     })
 }
 
-fn part_of(shared: &Shared, period: Duration) -> Duration {
-    period.mul_f64((shared.random.next_u64() % 1_000) as f64 / 1_000.0)
-}
-
 /// Another Runtime with the same Shoot name that was there before, by age and then by name.
-fn rival(shared: &Shared, runtime: &Arc<Runtime>) -> Option<String> {
+fn find_rival(shared: &Shared, runtime: &Arc<Runtime>) -> Option<String> {
     let age = |runtime: &Runtime| {
         let created = runtime.metadata.creation_timestamp.as_ref().map(|time| time.0);
         (created, runtime.metadata.name.clone())
     };
-    let others = shared.wanted.by(&runtime.spec.shoot.name);
+    let others = shared.claims.of_shoot(&runtime.spec.shoot.name);
     let others = others.iter().filter_map(|name| shared.caches.runtimes.get(name));
     let mut rivals = others.filter(|other| other.metadata.uid != runtime.metadata.uid && age(other) < age(runtime));
     rivals.next()?.metadata.name.clone()

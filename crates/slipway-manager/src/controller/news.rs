@@ -8,25 +8,29 @@ use std::sync::Arc;
 use slipway_kube::{GardenerCluster, Runtime, Shoot, access::cache::Change, annotations, labels};
 
 use super::acknowledge;
-use crate::{observe::SecretView, shared::Shared, skr, status};
+use crate::{observe::SecretView, shared::Shared, status};
 
 /// A Runtime changed.
-pub fn runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
+pub(crate) fn note_runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
     let shoot = |runtime: &Option<Arc<Runtime>>| runtime.as_ref().map(|runtime| runtime.spec.shoot.name.clone());
     let (before, now) = (shoot(&change.old), shoot(&change.new));
-    shared.wanted.note(&change.name, before.as_deref(), now.as_deref());
+    shared.claims.note(&change.name, before.as_deref(), now.as_deref());
+    let state = |runtime: &Option<Arc<Runtime>>| {
+        runtime.as_ref().map(|runtime| runtime.status.as_ref().map(|status| status.state).unwrap_or_default())
+    };
+    shared.metrics.count_state(state(&change.old), state(&change.new));
     let Some(new) = &change.new else {
         shared.memories.forget(&change.name);
         shared.metrics.forget_runtime(&change.name);
         shared.skr.forget(&change.name);
-        shared.registry_watches.end(&change.name);
+        shared.registry_caches.leave(&change.name);
         // Its Shoot's next Runtime, if there is one, was waiting for this.
-        shared.wanted.by(&before.unwrap_or_default()).iter().for_each(|name| shared.runtimes.wake(name));
+        shared.claims.of_shoot(&before.unwrap_or_default()).iter().for_each(|name| shared.runtimes.wake(name));
         return;
     };
     if new.metadata.deletion_timestamp.is_some() {
-        // Its API goes soon, and what it asks for does not matter any more.
-        shared.registry_watches.end(&change.name);
+        // Its API goes soon.
+        shared.registry_caches.leave(&change.name);
     }
     if !shared.shards.has(&change.name) {
         return;
@@ -34,7 +38,7 @@ pub fn runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
     if acknowledge::is_due(new)
         && change.old.as_ref().is_none_or(|old| old.metadata.generation != new.metadata.generation)
     {
-        acknowledge::spawn(shared, new.clone());
+        acknowledge::start(shared, new.clone());
     }
     if change.old.as_ref().is_none_or(|old| is_wish(old, new)) {
         shared.runtimes.wake(&change.name);
@@ -53,20 +57,20 @@ fn is_wish(old: &Runtime, new: &Runtime) -> bool {
 }
 
 /// A Shoot changed.
-pub fn shoot(shared: &Arc<Shared>, change: &Change<Shoot>) {
+pub(crate) fn note_shoot(shared: &Arc<Shared>, change: &Change<Shoot>) {
     let Some(any) = change.new.as_ref().or(change.old.as_ref()) else { return };
-    let Some(name) = runtime_of(shared, &change.name, any) else { return };
+    let Some(name) = find_runtime(shared, &change.name, any) else { return };
     if change.new.is_none() {
-        let cell = shared.memories.of(&name);
+        let cell = shared.memories.of_runtime(&name);
         let mut memory = cell.lock();
-        memory.applied = None;
-        memory.failed_since = None;
+        memory.shoot.note_gone();
+        memory.troubles.failed.end();
     }
     if !shared.shards.has(&name) {
         return;
     }
     let matters = match (&change.old, &change.new) {
-        (Some(old), Some(new)) => moved(old, new) || progressed(shared, &name, new),
+        (Some(old), Some(new)) => has_moved(old, new) || has_progressed(shared, &name, new),
         _ => true,
     };
     if matters {
@@ -82,13 +86,13 @@ pub fn shoot(shared: &Arc<Shared>, change: &Change<Shoot>) {
 }
 
 /// The Runtime of a Shoot: by its annotation, else by the name.
-fn runtime_of(shared: &Shared, shoot_name: &str, shoot: &Shoot) -> Option<String> {
+fn find_runtime(shared: &Shared, shoot_name: &str, shoot: &Shoot) -> Option<String> {
     if let Some(id) = shoot.runtime_id()
         && shared.caches.runtimes.get(id).is_some_and(|runtime| runtime.spec.shoot.name == shoot_name)
     {
         return Some(id.to_owned());
     }
-    shared.wanted.by(shoot_name).into_iter().next()
+    shared.claims.of_shoot(shoot_name).into_iter().next()
 }
 
 fn addresses(shoot: &Shoot) -> Vec<String> {
@@ -97,7 +101,7 @@ fn addresses(shoot: &Shoot) -> Vec<String> {
 }
 
 /// Whether something moved that a Runtime acts on.
-fn moved(old: &Shoot, new: &Shoot) -> bool {
+fn has_moved(old: &Shoot, new: &Shoot) -> bool {
     let key = |shoot: &Shoot| {
         let status = shoot.status.as_ref();
         let operation = status.and_then(|status| status.last_operation.as_ref());
@@ -126,11 +130,11 @@ fn moved(old: &Shoot, new: &Shoot) -> bool {
 }
 
 /// Whether it went on so far that it should be told.
-fn progressed(shared: &Shared, name: &str, new: &Shoot) -> bool {
+fn has_progressed(shared: &Shared, name: &str, new: &Shoot) -> bool {
     let told = {
-        let cell = shared.memories.of(name);
+        let cell = shared.memories.of_runtime(name);
         let memory = cell.lock();
-        memory.status.as_ref().and_then(|status| status.shoot_last_operation.clone())
+        memory.reported.status(None).and_then(|status| status.shoot_last_operation.clone())
     };
     let told = told.or_else(|| shared.caches.runtimes.get(name)?.status.as_ref()?.shoot_last_operation.clone());
     let now = new.status.as_ref().and_then(|status| status.last_operation.as_ref());
@@ -138,7 +142,7 @@ fn progressed(shared: &Shared, name: &str, new: &Shoot) -> bool {
 }
 
 /// A GardenerCluster changed.
-pub fn cluster(shared: &Arc<Shared>, change: &Change<GardenerCluster>) {
+pub(crate) fn note_cluster(shared: &Arc<Shared>, change: &Change<GardenerCluster>) {
     if !shared.shards.has(&change.name) {
         return;
     }
@@ -164,32 +168,12 @@ pub fn cluster(shared: &Arc<Shared>, change: &Change<GardenerCluster>) {
 }
 
 /// A kubeconfig Secret changed.
-pub fn secret(shared: &Arc<Shared>, change: &Change<SecretView>) {
+pub(crate) fn note_secret(shared: &Arc<Shared>, change: &Change<SecretView>) {
     let Some(any) = change.new.as_ref().or(change.old.as_ref()) else { return };
     let Some(name) = any.label(labels::CLUSTER_NAME).filter(|name| shared.shards.has(name)) else { return };
     let same = matches!((&change.old, &change.new), (Some(old), Some(new)) if old.hashes == new.hashes && old.metadata.labels == new.metadata.labels);
     if !same {
         shared.kubeconfigs.wake(name);
         shared.runtimes.wake(name);
-    }
-}
-
-/// Credentials of a registry cache changed in the garden.
-pub fn registry_secret(shared: &Arc<Shared>, change: &Change<SecretView>) {
-    let Some(any) = change.new.as_ref().or(change.old.as_ref()) else { return };
-    let Some(name) = any.label(labels::RUNTIME_ID) else { return };
-    let is_going = |secret: &SecretView| secret.metadata.deletion_timestamp.is_some();
-    // Perhaps it is in use, and somebody else takes it away. What we removed ourselves was not, or is forgotten already.
-    let is_taken = match &change.new {
-        Some(new) => {
-            shared.registry_secrets.note(&change.name, new);
-            is_going(new) && change.old.as_ref().is_some_and(|old| !is_going(old)) && new.label(labels::DIRTY).is_none()
-        }
-        None => {
-            shared.registry_secrets.forget(name, &change.name) && change.old.as_ref().is_some_and(|it| !is_going(it))
-        }
-    };
-    if is_taken && shared.shards.has(name) {
-        skr::registry_caches_changed(shared, name);
     }
 }

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 /// The queue. Clones are the same queue.
 #[derive(Clone)]
-pub struct Queue(Arc<Inner>);
+pub(crate) struct Queue(Arc<Inner>);
 
 struct Inner {
     clock: Arc<dyn Clock>,
@@ -59,8 +59,7 @@ impl State {
 }
 
 impl Queue {
-    /// An empty one.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner { clock, state: Mutex::default(), bell: Notify::new() }))
     }
 
@@ -69,20 +68,20 @@ impl Queue {
     }
 
     /// It is due now.
-    pub fn wake(&self, name: &str) {
+    pub(crate) fn wake(&self, name: &str) {
         self.state().push(name.to_owned());
         self.0.bell.notify_one();
     }
 
     /// It is due by then, or earlier.
-    pub fn wake_in(&self, name: &str, delay: Duration) {
+    pub(crate) fn wake_in(&self, name: &str, delay: Duration) {
         let at = self.0.clock.monotonic().saturating_add(delay);
         self.state().arm(name.to_owned(), at);
         self.0.bell.notify_one();
     }
 
     /// The next that is due; it counts as worked on until [`Queue::finish`].
-    pub async fn next(&self) -> String {
+    pub(crate) async fn next(&self) -> String {
         loop {
             let wait = {
                 let now = self.0.clock.monotonic();
@@ -110,7 +109,7 @@ impl Queue {
     }
 
     /// It is no longer worked on.
-    pub fn finish(&self, name: &str) {
+    pub(crate) fn finish(&self, name: &str) {
         let mut state = self.state();
         state.running.remove(name);
         if state.again.remove(name) {
@@ -121,13 +120,13 @@ impl Queue {
     }
 
     /// How many are due.
-    pub fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         let state = self.state();
         state.ready.len() + state.again.len()
     }
 
     /// Whether nothing is due and nothing is worked on.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         let state = self.state();
         state.ready.is_empty() && state.running.is_empty()
     }

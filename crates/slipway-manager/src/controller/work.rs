@@ -9,10 +9,9 @@ use std::{
 
 use slipway_model::time::{mins, secs};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 
 use super::queue::Queue;
-use crate::{acl, kubeconfig, pass, shared::Shared};
+use crate::{acl, kubeconfig, pass, registry_caches, shared::Shared};
 
 /// Gives the name back however the pass ends: a panic must not lock a Runtime for ever.
 struct Held {
@@ -26,25 +25,23 @@ impl Drop for Held {
     fn drop(&mut self) {
         self.queue.finish(&self.name);
         if !self.ended && std::thread::panicking() {
-            self.shared.metrics.stopped();
+            self.shared.metrics.count_stop();
             self.queue.wake_in(&self.name, mins(1));
         }
     }
 }
 
-/// Works on Runtimes until told to stop.
-pub async fn runtimes(shared: Arc<Shared>, stop: CancellationToken) {
+pub(crate) async fn reconcile_runtimes(shared: Arc<Shared>) {
     let workers = shared.settings.runtime_workers;
     let queue = shared.runtimes.clone();
-    serve(shared, queue, workers, stop, |shared, name| async move { pass::run(&shared, &name).await }).await;
+    serve(shared, queue, workers, |shared, name| async move { pass::run(&shared, &name).await }).await;
 }
 
-/// Works on GardenerClusters until told to stop.
-pub async fn kubeconfigs(shared: Arc<Shared>, stop: CancellationToken) {
+pub(crate) async fn rotate_kubeconfigs(shared: Arc<Shared>) {
     let workers = shared.settings.kubeconfig_workers;
     let queue = shared.kubeconfigs.clone();
     let attempts: Arc<Mutex<HashMap<String, u32>>> = Arc::default();
-    serve(shared, queue, workers, stop, move |shared, name| {
+    serve(shared, queue, workers, move |shared, name| {
         let attempts = attempts.clone();
         async move {
             let before = attempts.lock().unwrap_or_else(PoisonError::into_inner).get(&name).copied().unwrap_or(0);
@@ -61,25 +58,20 @@ pub async fn kubeconfigs(shared: Arc<Shared>, stop: CancellationToken) {
     .await;
 }
 
-async fn serve<F, Fut>(shared: Arc<Shared>, queue: Queue, workers: usize, stop: CancellationToken, work: F)
+/// Takes names and starts a pass for each, as many at a time as there are workers.
+async fn serve<F, Fut>(shared: Arc<Shared>, queue: Queue, workers: usize, work: F)
 where
     F: Fn(Arc<Shared>, String) -> Fut + Clone + Send + 'static,
     Fut: Future<Output = Option<Duration>> + Send + 'static,
 {
     let places = Arc::new(Semaphore::new(workers.max(1)));
     loop {
-        let next = async {
-            // Nobody closes it.
-            let place = places.clone().acquire_owned().await.ok();
-            (place, queue.next().await)
-        };
-        let (place, name) = tokio::select! {
-            biased;
-            () = stop.cancelled() => return,
-            next = next => next,
-        };
-        let (shared, queue, stop, work) = (shared.clone(), queue.clone(), stop.clone(), work.clone());
-        tokio::spawn(async move {
+        // Nobody closes it.
+        let place = places.clone().acquire_owned().await.ok();
+        let name = queue.next().await;
+        let (to, queue, work) = (shared.clone(), queue.clone(), work.clone());
+        shared.tasks.work(async move {
+            let shared = to;
             let mut held = Held { queue: queue.clone(), name: name.clone(), shared: shared.clone(), ended: false };
             if !shared.shards.has(&name) {
                 held.ended = true;
@@ -89,7 +81,6 @@ where
                 biased;
                 // Whoever lost the lease writes nothing more, in the middle of a pass if need be.
                 () = shared.shards.until_lost(&name) => None,
-                () = stop.cancelled() => None,
                 next = work(shared.clone(), name.clone()) => next,
             };
             held.ended = true;
@@ -103,7 +94,7 @@ where
 }
 
 /// Wakes what became ours, and all that were held when the garden answers again.
-pub async fn wake_ups(shared: Arc<Shared>, stop: CancellationToken) {
+pub(crate) async fn wake_on_changes(shared: Arc<Shared>) {
     let mut shards = shared.shards.changes();
     let mut breaker = shared.garden.options().breaker.as_ref().map(slipway_kube::access::Breaker::changes);
     loop {
@@ -119,24 +110,18 @@ pub async fn wake_ups(shared: Arc<Shared>, stop: CancellationToken) {
         };
         tokio::select! {
             biased;
-            () = stop.cancelled() => return,
             changed = shards.changed() => {
                 if changed.is_err() {
                     return;
                 }
                 shared.memories.keep(|name| shared.shards.has(name));
-                shared.registry_watches.keep(|name| shared.shards.has(name));
+                registry_caches::sweep(&shared);
                 wake_all(&shared);
             }
             closed = opened => if closed { wake_all(&shared) },
             () = shared.clock.sleep(secs(60)) => {
                 shared.skr.sweep(shared.clock.monotonic());
-                // Nobody answers in a cluster that sleeps, or goes.
-                let answers = |name: &str| {
-                    let seen = super::look::at(&shared, name).filter(|_| shared.shards.has(name));
-                    seen.is_some_and(|seen| !seen.is_asleep() && !seen.is_deleting())
-                };
-                shared.registry_watches.keep(answers);
+                registry_caches::sweep(&shared);
                 acl::read(&shared).await;
             }
         }
@@ -144,7 +129,7 @@ pub async fn wake_ups(shared: Arc<Shared>, stop: CancellationToken) {
 }
 
 /// Looks at everything that is ours. Costs no call by itself.
-pub fn wake_all(shared: &Shared) {
+pub(crate) fn wake_all(shared: &Shared) {
     for name in shared.caches.runtimes.names().into_iter().filter(|name| shared.shards.has(name)) {
         shared.runtimes.wake(&name);
     }

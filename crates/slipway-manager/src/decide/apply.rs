@@ -6,20 +6,12 @@
 use std::time::Duration;
 
 use slipway_kube::annotations;
-use slipway_model::time::{mins, secs};
 
-use crate::{observe::Observation, outcome::Said};
-
-/// How long a cache may be behind a write of ours before we stop believing that it is only that.
-const CACHE_LAG: Duration = secs(60);
-/// How long what somebody else changes again after it was put back is left: two who disagree do not race.
-const PUT_BACK_AGAIN: Duration = mins(10);
-/// How long a refusal is believed. Somebody may have brought back what was missing in the garden.
-const REFUSAL_HOLDS: Duration = mins(25);
+use crate::{observe::Observation, outcome::ConditionUpdate};
 
 /// What becomes of the Shoot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Apply {
+pub(crate) enum Apply {
     /// It is not there: render and apply.
     Create,
     /// It is there and differs: read, render and apply.
@@ -39,28 +31,22 @@ pub enum Apply {
     /// Somebody deletes it; it cannot be written now.
     Terminating,
     /// Gardener has refused exactly this.
-    Refused(Said),
+    Refused(ConditionUpdate),
 }
 
 /// What becomes of the Shoot.
-pub fn apply(seen: &Observation) -> Apply {
+pub(crate) fn apply(seen: &Observation) -> Apply {
     if let Some(owner) = seen.foreign_owner() {
         return Apply::Foreign(owner.to_owned());
     }
     let hash = seen.input_hash.as_deref();
-    let (memory, now) = (&seen.memory, seen.now);
-    let refused = memory.refused.as_ref().filter(|refused| {
-        Some(refused.hash.as_str()) == hash && now.saturating_sub(refused.at) < REFUSAL_HOLDS && !seen.is_forced()
-    });
-    let echo = memory
-        .applied
-        .as_ref()
-        .is_some_and(|applied| Some(applied.hash.as_str()) == hash && now.saturating_sub(applied.at) < CACHE_LAG);
+    let refused = seen.memory.shoot.refusal(hash, seen.now).filter(|_| !seen.is_forced());
+    let is_echo = seen.memory.shoot.is_echo(hash, seen.now);
     let Some(shoot) = &seen.shoot else {
         return match (&seen.rival, refused) {
             (Some(rival), _) => Apply::Foreign(rival.clone()),
-            (None, Some(refused)) => Apply::Refused(refused.said.clone()),
-            (None, None) if echo => Apply::Echo,
+            (None, Some(refused)) => Apply::Refused(refused.clone()),
+            (None, None) if is_echo => Apply::Echo,
             (None, None) => Apply::Create,
         };
     };
@@ -77,9 +63,9 @@ pub fn apply(seen: &Observation) -> Apply {
         return if until_compared(seen) == Some(Duration::ZERO) { Apply::Compare } else { Apply::Nothing };
     }
     if let Some(refused) = refused {
-        return Apply::Refused(refused.said.clone());
+        return Apply::Refused(refused.clone());
     }
-    if echo {
+    if is_echo {
         return Apply::Echo;
     }
     let applied = shoot.annotation(annotations::RUNTIME_GENERATION).and_then(|text| text.parse::<i64>().ok());
@@ -90,12 +76,7 @@ pub fn apply(seen: &Observation) -> Apply {
 }
 
 /// How long until a Shoot that somebody else has changed is compared with what it should be; none if nobody has.
-///
-/// Only one that was as it should be is watched for this. On the way there Gardener itself writes into it, and
-/// whoever starts with thousands of finished ones believes them all instead of reading them all.
-pub fn until_compared(seen: &Observation) -> Option<Duration> {
+pub(crate) fn until_compared(seen: &Observation) -> Option<Duration> {
     let generation = seen.shoot.as_ref()?.metadata.generation?;
-    seen.memory.aligned.filter(|aligned| generation > *aligned)?;
-    let quiet = seen.memory.put_back_at.map_or(PUT_BACK_AGAIN, |at| seen.now.saturating_sub(at));
-    Some(PUT_BACK_AGAIN.saturating_sub(quiet))
+    seen.memory.shoot.until_compared(generation, seen.now)
 }

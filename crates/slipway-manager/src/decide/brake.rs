@@ -10,18 +10,25 @@ use std::{collections::BTreeMap, time::Duration};
 use slipway_model::time::Timestamp;
 
 /// What the condition of a held Runtime begins with.
-pub const HELD: &str = "Deletion is held";
+pub(crate) const HELD: &str = "Deletion is held";
 
 /// The deletions seen lately.
 #[derive(Debug, Default)]
-pub struct Brake {
+pub(crate) struct Brake {
     /// Those that were let through, and when they were asked for.
     through: BTreeMap<String, Timestamp>,
 }
 
 impl Brake {
     /// Whether this deletion, asked for at this time, is held.
-    pub fn holds(&mut self, name: &str, asked: Timestamp, was_held: bool, limit: usize, window: Duration) -> bool {
+    pub(crate) fn holds(
+        &mut self,
+        name: &str,
+        asked: Timestamp,
+        was_held: bool,
+        limit: usize,
+        window: Duration,
+    ) -> bool {
         if limit == 0 || self.through.contains_key(name) {
             return false;
         }
@@ -38,7 +45,7 @@ impl Brake {
     }
 
     /// What a held Runtime is told.
-    pub fn message(limit: usize) -> String {
+    pub(crate) fn message(limit: usize) -> String {
         format!(
             "{HELD}: more than {limit} Runtimes were deleted within ten minutes. If that is meant, confirm this one \
              with the annotation operator.kyma-project.io/deletion-confirmed."

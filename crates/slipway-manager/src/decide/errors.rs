@@ -6,7 +6,7 @@ use slipway_kube::{runtime::LastError, shoot::Shoot};
 use slipway_model::time::mins;
 
 /// Attempts we ask for, for one input.
-pub const ATTEMPTS: u32 = 8;
+pub(crate) const ATTEMPTS: u32 = 8;
 
 /// Longest part of Gardener's descriptions that a message repeats.
 const LONGEST: usize = 1_000;
@@ -15,17 +15,17 @@ const LONGEST: usize = 1_000;
 const PERMANENT: [&str; 2] = ["ERR_INFRA_UNAUTHENTICATED", "ERR_INFRA_UNAUTHORIZED"];
 
 /// Whether another attempt may help. No error at all means that nobody knows what to wait for.
-pub fn is_retryable(errors: &[LastError]) -> bool {
+pub(crate) fn is_retryable(errors: &[LastError]) -> bool {
     !errors.is_empty() && !errors.iter().flat_map(|error| &error.codes).any(|code| PERMANENT.contains(&code.as_str()))
 }
 
 /// How long to wait before asking for attempt `count + 1`: 1, 2, 4, 8, 15, 15 … minutes.
-pub fn pause(count: u32) -> Duration {
+pub(crate) fn pause(count: u32) -> Duration {
     mins(2_u64.saturating_pow(count.min(10)).min(15))
 }
 
 /// Codes and descriptions, for a message.
-pub fn told(shoot: &Shoot) -> String {
+pub(crate) fn describe(shoot: &Shoot) -> String {
     let Some(status) = &shoot.status else { return String::new() };
     let codes: Vec<&str> = status.last_errors.iter().flat_map(|error| &error.codes).map(String::as_str).collect();
     let mut words: Vec<&str> = status.last_errors.iter().map(|error| error.description.as_str()).collect();
@@ -40,7 +40,7 @@ pub fn told(shoot: &Shoot) -> String {
 
 /// Whether Gardener says that no Seed can host it. The only sentence of Gardener's that is read: there is
 /// no code for it.
-pub fn no_seed(description: &str) -> bool {
+pub(crate) fn says_no_seed(description: &str) -> bool {
     let text = description.to_lowercase();
     text.contains("seed") && (text.contains("none of the") || text.contains("no matching seed"))
 }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_sentence_about_seeds_is_recognised_and_others_are_not() {
-        assert!(no_seed("Failed to schedule Shoot: none of the 12 seeds has the matching labels"));
-        assert!(!no_seed("Waiting until the seed's gardenlet is ready"));
+        assert!(says_no_seed("Failed to schedule Shoot: none of the 12 seeds has the matching labels"));
+        assert!(!says_no_seed("Waiting until the seed's gardenlet is ready"));
     }
 }

@@ -16,7 +16,7 @@ const NO_SEED_HOLDS: Duration = mins(5);
 
 /// How far Gardener is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// Done.
     Succeeded {
         /// By its first operation.
@@ -49,27 +49,25 @@ pub enum Verdict {
 }
 
 /// How far Gardener is with the Shoot of this observation.
-pub fn judge(seen: &Observation, shoot: &Shoot) -> Verdict {
+pub(crate) fn judge(seen: &Observation, shoot: &Shoot) -> Verdict {
     let Some(status) = &shoot.status else { return Verdict::InProgress { creating: true } };
     let Some(operation) = &status.last_operation else { return Verdict::InProgress { creating: true } };
     let creating = operation.operation_type == "Create";
     let in_progress = Verdict::InProgress { creating };
-    if errors::no_seed(&operation.description) && operation.state != "Succeeded" {
-        let since = seen.memory.no_seed_since.unwrap_or(seen.now);
-        if seen.now.saturating_sub(since) >= NO_SEED_HOLDS {
+    if errors::says_no_seed(&operation.description) && operation.state != "Succeeded" {
+        if seen.memory.troubles.seedless.lasts(seen.now) >= NO_SEED_HOLDS {
             return Verdict::Failed { creating, message: operation.description.clone() };
         }
         return in_progress;
     }
     let generation = shoot.metadata.generation.unwrap_or(0);
-    let applied = seen.memory.applied.as_ref().map_or(0, |applied| applied.generation);
-    if status.observed_generation < generation || generation < applied {
+    if status.observed_generation < generation || generation < seen.memory.shoot.applied_generation() {
         return in_progress;
     }
     match operation.state.as_str() {
         "Succeeded" if operation.operation_type == "Delete" => in_progress,
         "Succeeded" if carries_our_input(seen, shoot) => Verdict::Succeeded { created: creating },
-        "Failed" => failed(seen, shoot, creating),
+        "Failed" => judge_failure(seen, shoot, creating),
         // Pending, Processing, Aborted, Error: Gardener goes on by itself. Words we do not know: so we hope.
         _ => in_progress,
     }
@@ -79,28 +77,27 @@ fn carries_our_input(seen: &Observation, shoot: &Shoot) -> bool {
     seen.is_suspended() || seen.input_hash.is_none() || shoot.input_hash() == seen.input_hash.as_deref()
 }
 
-fn failed(seen: &Observation, shoot: &Shoot, creating: bool) -> Verdict {
+fn judge_failure(seen: &Observation, shoot: &Shoot, creating: bool) -> Verdict {
     let errors = shoot.status.as_ref().map(|status| status.last_errors.as_slice()).unwrap_or_default();
-    let count = asked(shoot, seen.input_hash.as_deref());
+    let count = count_attempts(shoot, seen.input_hash.as_deref());
     if !errors::is_retryable(errors) || count >= errors::ATTEMPTS {
-        let told = errors::told(shoot);
+        let told = errors::describe(shoot);
         let message = if count >= errors::ATTEMPTS { format!("after {count} more attempts: {told}") } else { told };
         return Verdict::Failed { creating, message };
     }
-    let since = seen.memory.failed_since.unwrap_or(seen.now);
-    let left = errors::pause(count).saturating_sub(seen.now.saturating_sub(since));
+    let left = errors::pause(count).saturating_sub(seen.memory.troubles.failed.lasts(seen.now));
     if left.is_zero() { Verdict::AskAgain { count } } else { Verdict::AskLater { count, left } }
 }
 
 /// How often another attempt was asked for with this input. Kept at the Shoot, so that it survives us.
-pub(crate) fn asked(shoot: &Shoot, hash: Option<&str>) -> u32 {
+pub(crate) fn count_attempts(shoot: &Shoot, hash: Option<&str>) -> u32 {
     let Some((with, count)) = shoot.annotation(annotations::RETRIES).and_then(|text| text.rsplit_once(':')) else {
         return 0;
     };
-    if Some(with) == hash.map(short) { count.parse().unwrap_or(0) } else { 0 }
+    if Some(with) == hash.map(shorten) { count.parse().unwrap_or(0) } else { 0 }
 }
 
 /// Enough of a hash to tell inputs apart.
-pub(crate) fn short(hash: &str) -> &str {
+pub(crate) fn shorten(hash: &str) -> &str {
     hash.get(..16).unwrap_or(hash)
 }

@@ -7,13 +7,10 @@ use slipway_kube::{
     Shoot, annotations,
     conditions::{Reason, Status, Type},
 };
-use slipway_model::time::{Timestamp, mins, secs};
+use slipway_model::time::{mins, secs};
 
 use super::*;
-use crate::{
-    memory::{Applied, Memory, Refused},
-    outcome::Said,
-};
+use crate::{memory::Memory, outcome::ConditionUpdate, registry_caches};
 
 pub(crate) const HASH: &str = "0123456789abcdef0123456789abcdef";
 
@@ -29,18 +26,17 @@ pub(crate) fn seen() -> Observation {
         shoot: None,
         cluster: None,
         secret: None,
-        registry: crate::observe::Registry::default(),
+        registry_caches: registry_caches::Observed::default(),
         input_hash: Some(HASH.to_owned()),
         prepared_hash: "prepared".to_owned(),
         rival: None,
         deletion_held: false,
         memory: Memory::default(),
         now: secs(10_000),
-        wall: Timestamp::from_micros(1_789_000_000_000_000),
     }
 }
 
-fn edit(seen: &mut Observation, change: impl Fn(&mut Value)) {
+pub(crate) fn edit(seen: &mut Observation, change: impl Fn(&mut Value)) {
     let mut runtime = serde_json::to_value(&*seen.runtime).expect("json");
     change(&mut runtime);
     seen.runtime = Arc::new(serde_json::from_value(runtime).expect("a Runtime"));
@@ -63,19 +59,27 @@ fn shoot(notes: &[(&str, &str)], operation: Option<(&str, &str)>) -> Arc<Shoot> 
 }
 
 fn applied(at: Duration) -> Memory {
-    Memory { applied: Some(Applied { hash: HASH.to_owned(), generation: 5, at }), ..Memory::default() }
+    let mut memory = Memory::default();
+    memory.shoot.note_applied(HASH, 5, at);
+    memory
 }
 
 /// The Shoot was as it should be with this generation; something was put back then.
 fn aligned(generation: i64, put_back_at: Option<Duration>) -> Memory {
-    Memory { aligned: Some(generation), put_back_at, ..Memory::default() }
+    let mut memory = Memory::default();
+    memory.shoot.note_aligned(generation);
+    put_back_at.into_iter().for_each(|at| memory.shoot.begin_put_back(at));
+    memory
 }
 
 #[test]
 fn whether_the_shoot_is_written() {
-    let said = Said::new(Type::Provisioned, Status::False, Reason::ProcessingErr, "no");
-    let refused =
-        |at| Memory { refused: Some(Refused { hash: HASH.to_owned(), said: said.clone(), at }), ..Memory::default() };
+    let said = ConditionUpdate::new(Type::Provisioned, Status::False, Reason::ProcessingErr, "no");
+    let refused = |at| {
+        let mut memory = Memory::default();
+        memory.shoot.note_refused(HASH, &said, at);
+        memory
+    };
     let with = |shoot: Option<Arc<Shoot>>, memory: Memory| {
         let mut seen = seen();
         (seen.shoot, seen.memory) = (shoot, memory);
@@ -186,8 +190,7 @@ fn the_success_of_the_operation_before_is_none() {
     let other = shoot(&[(annotations::INPUT_HASH, "other")], Some(("Reconcile", "Succeeded")));
     assert_eq!(judge(&seen(), &other), Verdict::InProgress { creating: false }, "not with our input");
     let mut ahead = seen();
-    ahead.memory =
-        Memory { applied: Some(Applied { hash: HASH.to_owned(), generation: 6, at: secs(1) }), ..Memory::default() };
+    ahead.memory.shoot.note_applied(HASH, 6, secs(1));
     let stale = shoot(&[(annotations::INPUT_HASH, HASH)], Some(("Reconcile", "Succeeded")));
     assert_eq!(judge(&ahead, &stale), Verdict::InProgress { creating: false }, "the cache is behind our write");
 }
@@ -203,11 +206,11 @@ fn a_failure_is_asked_for_again_ever_more_slowly_and_not_for_ever() {
     };
     let since = |seconds| {
         let mut seen = seen();
-        seen.memory.failed_since = Some(seen.now - secs(seconds));
+        seen.memory.troubles.failed.restart(seen.now - secs(seconds));
         seen
     };
     let quota = ["ERR_INFRA_QUOTA_EXCEEDED"];
-    let short = short(HASH);
+    let short = shorten(HASH);
     assert_eq!(judge(&since(10), &failed(&quota, "")), Verdict::AskLater { count: 0, left: secs(50) });
     assert_eq!(judge(&since(61), &failed(&quota, "")), Verdict::AskAgain { count: 0 });
     assert_eq!(
@@ -234,17 +237,17 @@ fn no_matching_seed_is_believed_after_five_minutes() {
     let shoot: Shoot = serde_json::from_value(value).expect("a Shoot");
     let mut seen = seen();
     assert!(matches!(judge(&seen, &shoot), Verdict::InProgress { .. }));
-    seen.memory.no_seed_since = Some(seen.now - mins(6));
+    seen.memory.troubles.seedless.restart(seen.now - mins(6));
     assert!(matches!(judge(&seen, &shoot), Verdict::Failed { creating: true, .. }));
 }
 
 #[test]
 fn a_runtime_that_goes_takes_the_other_table_and_a_prepared_cluster_is_left_alone() {
-    let names = |plan: Plan| plan.steps.iter().map(|row| row.name).collect::<Vec<_>>();
+    let names = |plan: PassPlan| plan.steps.iter().map(|row| row.name).collect::<Vec<_>>();
     let mut seen = seen();
     let first = names(plan(&seen));
     assert_eq!(first[..2], ["EnsureFinalizer", "AuditLogData"], "nothing of it is suspended or enforced");
-    assert!(first.contains(&"Administrators"));
+    assert!(first.contains(&"PrepareCluster"));
     seen.cluster = Some(Arc::new(
         serde_json::from_value(json!({"apiVersion": "infrastructuremanager.kyma-project.io/v1", "kind": "GardenerCluster",
             "metadata": {"name": "shop", "annotations": {annotations::PREPARED_HASH: "prepared"}},
@@ -252,14 +255,14 @@ fn a_runtime_that_goes_takes_the_other_table_and_a_prepared_cluster_is_left_alon
         .expect("a GardenerCluster"),
     ));
     let untold = names(plan(&seen));
-    assert!(untold.contains(&"KymaNamespace"), "who did it died before telling it: {untold:?}");
+    assert!(untold.contains(&"PrepareCluster"), "who did it died before telling it: {untold:?}");
     edit(&mut seen, |runtime| {
         let said = |of: &str| json!({"type": of, "status": "True", "reason": "x", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
         runtime["status"] = json!({"state": "Ready", "observedGeneration": 3,
             "conditions": [said("KymaSystemNSCreated"), said("OidcAndConfigMapConfigured")]});
     });
     let later = names(plan(&seen));
-    assert!(!later.contains(&"Administrators") && !later.contains(&"KymaNamespace"), "{later:?}");
+    assert!(!later.contains(&"PrepareCluster"), "{later:?}");
     edit(&mut seen, |runtime| runtime["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"));
     let going = plan(&seen);
     assert_eq!(going.meanwhile, RuntimeState::Terminating);
@@ -279,69 +282,9 @@ fn every_step_runs_in_some_situation() {
         runtime["metadata"]["finalizers"] = json!([slipway_kube::runtime::FINALIZER]);
     });
     for seen in [&mut creating, &mut going] {
-        seen.registry.known = credentials();
-        seen.secret = Some(Arc::default());
-        seen.memory.caches_due = Some(seen.now);
+        registry_caches::make_due(seen);
     }
     for (table, seen) in [(ALIGN, creating), (DELETE, going)] {
         assert_eq!(plan(&seen).steps.len(), table.len(), "a step that never applies: {:?}", plan(&seen).steps);
-    }
-}
-
-/// Credentials of a registry cache in the garden.
-fn credentials() -> crate::registry_secrets::Of {
-    let labels = json!({"kyma-project.io/runtime-id": "shop", "kyma-project.io/registry-cache-id": "u1"});
-    let secrets = crate::registry_secrets::RegistrySecrets::default();
-    secrets.note("s", &serde_json::from_value(json!({"metadata": {"labels": labels}})).expect("a Secret"));
-    secrets.of("shop")
-}
-
-#[test]
-fn when_a_cluster_is_asked_for_its_registry_caches() {
-    type Case = (&'static str, fn(&mut Observation), (bool, bool));
-    let due = |change: fn(&mut Observation)| {
-        let mut seen = seen();
-        seen.secret = Some(Arc::default());
-        seen.memory.caches_due = Some(seen.now + secs(60));
-        seen.memory.caches_wanted = Some(Vec::new());
-        change(&mut seen);
-        let names: Vec<&str> = plan(&seen).steps.iter().map(|row| row.name).collect();
-        (names.contains(&"RegistryCaches"), names.contains(&"RegistryCacheCleanup"))
-    };
-    let (nothing, before, after) = ((false, false), (true, false), (false, true));
-    let cases: [Case; 11] = [
-        ("not yet", |_| {}, nothing),
-        ("its time has come", |seen| seen.memory.caches_due = Some(seen.now), before),
-        ("nobody looks", |seen| (seen.memory.caches_due, seen.memory.caches_unsettled) = (None, true), nothing),
-        ("to be ended with the Shoot", |seen| seen.memory.caches_unsettled = true, after),
-        ("it is listened to with an old kubeconfig", |seen| seen.registry.watch_is_outdated = true, before),
-        ("there is no kubeconfig", |seen| (seen.secret, seen.memory.caches_unsettled) = (None, true), nothing),
-        ("somebody else wrote the list", |seen| seen.memory.caches_wanted = Some(vec![Default::default()]), before),
-        ("credentials are left over", |seen| seen.registry.known = credentials(), after),
-        (
-            "it was looked at a moment ago",
-            |seen| (seen.memory.caches_due, seen.memory.caches_not_before) = (Some(seen.now), seen.now + secs(1)),
-            nothing,
-        ),
-        (
-            "its Shoot is not patched",
-            |seen| {
-                seen.memory.caches_unsettled = true;
-                edit(seen, |runtime| runtime["metadata"]["annotations"][annotations::SUSPEND_PATCH] = json!("true"));
-            },
-            nothing,
-        ),
-        (
-            "it sleeps",
-            |seen| {
-                seen.memory.caches_unsettled = true;
-                edit(seen, |runtime| runtime["spec"]["shoot"]["hibernation"] = json!({"enabled": true}));
-                assert_eq!(caches::until_look(seen, seen.now), None, "and nobody counts the seconds");
-            },
-            nothing,
-        ),
-    ];
-    for (what, change, expected) in cases {
-        assert_eq!(due(change), expected, "{what}");
     }
 }

@@ -24,23 +24,28 @@ use super::{
     rotation::{self, Due},
     secret,
 };
-use crate::{events, settings::FIELD_MANAGER, shared::Shared, status::time};
+use crate::{events, memory::ClusterEnd, settings::FIELD_MANAGER, shared::Shared, status::to_kubernetes, tasks};
 
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = secs(60);
 
-/// What came of it.
-enum End {
+/// How a pass ended.
+enum PassEnd {
     /// All is well until then.
-    Fresh { next: Duration, reason: Option<Reason> },
+    Fresh {
+        next: Duration,
+        reason: Option<Reason>,
+    },
     /// Nothing can be done until something happens.
     Waiting,
-    /// A call failed.
-    Trouble { reason: Reason, error: Error },
+    Failed {
+        reason: Reason,
+        error: Error,
+    },
 }
 
 /// Runs one pass; answers when to look again at the latest.
-pub async fn run(shared: &Arc<Shared>, name: &str, attempts: u32) -> (Option<Duration>, bool) {
+pub(crate) async fn run(shared: &Arc<Shared>, name: &str, attempts: u32) -> (Option<Duration>, bool) {
     let began = shared.clock.monotonic();
     let budget = shared.settings.kubeconfig_budget;
     let Some(cluster) = shared.caches.clusters.get(name) else {
@@ -48,22 +53,25 @@ pub async fn run(shared: &Arc<Shared>, name: &str, attempts: u32) -> (Option<Dur
         return (gone.is_err().then_some(secs(30)), gone.is_err());
     };
     // The Secret may be seen to go before its GardenerCluster is.
-    if cluster.metadata.deletion_timestamp.is_some() || shared.memories.of(name).lock().cluster_going {
+    if cluster.metadata.deletion_timestamp.is_some()
+        || shared.memories.of_runtime(name).lock().cluster != ClusterEnd::Kept
+    {
         return (None, false);
     }
     let end = tokio::select! {
         biased;
         end = pass(shared, &cluster) => end,
         () = shared.clock.sleep(budget) => {
-            End::Trouble { reason: Reason::FailedToGetKubeconfig, error: Error::timeout(budget) }
+            tasks::forget_writes();
+            PassEnd::Failed { reason: Reason::FailedToGetKubeconfig, error: Error::timeout(budget) }
         }
     };
     let (outcome, next, failed) = match &end {
-        End::Fresh { next, .. } => ("done", Some(*next), false),
-        End::Waiting => ("wait", Some(mins(5)), false),
-        End::Trouble { error, .. } => ("retry", Some(pause(shared, error, attempts)), true),
+        PassEnd::Fresh { next, .. } => ("done", Some(*next), false),
+        PassEnd::Waiting => ("wait", Some(mins(5)), false),
+        PassEnd::Failed { error, .. } => ("retry", Some(pause(shared, error, attempts)), true),
     };
-    shared.metrics.reconciled("gardener-cluster", outcome, shared.clock.monotonic().saturating_sub(began));
+    shared.metrics.note_pass("gardener-cluster", outcome, shared.clock.monotonic().saturating_sub(began));
     if let Err(error) = report(shared, &cluster, end).await {
         tracing::warn!(runtimeID = name, %error, "the status of the GardenerCluster could not be written");
         return (Some(secs(5)), true);
@@ -71,11 +79,11 @@ pub async fn run(shared: &Arc<Shared>, name: &str, attempts: u32) -> (Option<Dur
     (next, failed)
 }
 
-async fn pass(shared: &Shared, cluster: &GardenerCluster) -> End {
+async fn pass(shared: &Shared, cluster: &GardenerCluster) -> PassEnd {
     let name = cluster.metadata.name.clone().unwrap_or_default();
     let (settings, key) = (&shared.settings, &cluster.spec.kubeconfig.secret);
     let there = shared.caches.secrets.get(&key.name);
-    let present = secret::present(there.as_deref(), &key.key);
+    let present = secret::read_present(there.as_deref(), &key.key);
     let forced = has_note(cluster, annotations::FORCE_KUBECONFIG_ROTATION);
     let now = shared.garden_time.wall();
     let priority = match rotation::due(&name, present, forced, settings.rotation_ratio, settings.kubeconfig_life, now) {
@@ -83,9 +91,9 @@ async fn pass(shared: &Shared, cluster: &GardenerCluster) -> End {
             if let Some(there) = &there
                 && let Err(error) = relabel(shared, cluster, there).await
             {
-                return End::Trouble { reason: Reason::FailedToUpdateSecret, error };
+                return PassEnd::Failed { reason: Reason::FailedToUpdateSecret, error };
             }
-            return End::Fresh { next: next.min(hours(12)), reason: present.map(|_| Reason::SecretCreated) };
+            return PassEnd::Fresh { next: next.min(hours(12)), reason: present.map(|_| Reason::SecretCreated) };
         }
         Due::Now(priority) => priority,
     };
@@ -93,31 +101,31 @@ async fn pass(shared: &Shared, cluster: &GardenerCluster) -> End {
         // Wakes with the Shoot's next event.
         let error = Error { code: Some(404), ..Error::garbage("") };
         let message = format!("Shoot {} does not exist", cluster.spec.shoot.name);
-        return End::Trouble { reason: Reason::FailedToGetKubeconfig, error: Error { message, ..error } };
+        return PassEnd::Failed { reason: Reason::FailedToGetKubeconfig, error: Error { message, ..error } };
     };
     if shoot.status.as_ref().is_none_or(|status| status.advertised_addresses.is_empty()) {
-        return End::Waiting;
+        return PassEnd::Waiting;
     }
     let (kubeconfig, issued, expires) = match fetch(shared, cluster, priority).await {
         Ok(issued) => issued,
-        Err(error) => return End::Trouble { reason: Reason::FailedToGetKubeconfig, error },
+        Err(error) => return PassEnd::Failed { reason: Reason::FailedToGetKubeconfig, error },
     };
-    let document = secret::document(cluster, &kubeconfig, issued, expires);
+    let document = secret::build_document(cluster, &kubeconfig, issued, expires);
     let ask = Ask::apply(&SECRETS, &key.namespace, &key.name, FIELD_MANAGER, document);
     let is_new = present.is_none();
     // Before the write: who sees the new one makes a client of it, and that is to be kept.
     shared.skr.forget(&name);
     if let Err(error) = shared.kcp.tell(ask).await {
         let reason = if is_new { Reason::FailedToCreateSecret } else { Reason::FailedToUpdateSecret };
-        return End::Trouble { reason, error };
+        return PassEnd::Failed { reason, error };
     }
     let period = rotation::period(&name, expires.since(issued), settings.rotation_ratio);
-    shared.metrics.issued(&name, &cluster.spec.shoot.name, expires, period, expires.since(issued));
+    shared.metrics.set_expiry(&name, &cluster.spec.shoot.name, expires, period, expires.since(issued));
     tracing::info!(runtimeID = name, shootName = cluster.spec.shoot.name, %expires, "a kubeconfig was issued");
-    if forced && let Err(error) = unforce(shared, &name).await {
-        return End::Trouble { reason: Reason::FailedToUpdateSecret, error };
+    if forced && let Err(error) = remove_force(shared, &name).await {
+        return PassEnd::Failed { reason: Reason::FailedToUpdateSecret, error };
     }
-    End::Fresh { next: period, reason: Some(if is_new { Reason::SecretCreated } else { Reason::SecretRotated }) }
+    PassEnd::Fresh { next: period, reason: Some(if is_new { Reason::SecretCreated } else { Reason::SecretRotated }) }
 }
 
 fn has_note(cluster: &GardenerCluster, key: &str) -> bool {
@@ -140,7 +148,7 @@ async fn fetch(shared: &Shared, cluster: &GardenerCluster, priority: Priority) -
 
 /// Labels that moved, by themselves: the content is not ours to send again.
 async fn relabel(shared: &Shared, cluster: &GardenerCluster, there: &crate::observe::SecretView) -> Result<(), Error> {
-    let marks = secret::marks(cluster);
+    let marks = secret::build_labels(cluster);
     if marks.iter().all(|(key, value)| there.label(key) == Some(value)) {
         return Ok(());
     }
@@ -148,7 +156,7 @@ async fn relabel(shared: &Shared, cluster: &GardenerCluster, there: &crate::obse
     shared.kcp.tell(Ask::merge(&SECRETS, &key.namespace, &key.name, json!({"metadata": {"labels": marks}}))).await
 }
 
-async fn unforce(shared: &Shared, name: &str) -> Result<(), Error> {
+async fn remove_force(shared: &Shared, name: &str) -> Result<(), Error> {
     let change = json!({"metadata": {"annotations": {annotations::FORCE_KUBECONFIG_ROTATION: null}}});
     shared.kcp.tell(Ask::merge(&GARDENER_CLUSTERS, &shared.settings.namespace, name, change)).await
 }
@@ -176,19 +184,19 @@ async fn remove_orphans(shared: &Shared, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-async fn report(shared: &Shared, cluster: &GardenerCluster, end: End) -> Result<(), Error> {
+async fn report(shared: &Shared, cluster: &GardenerCluster, end: PassEnd) -> Result<(), Error> {
     let (state, condition_status, reason, message) = match end {
-        End::Waiting | End::Fresh { reason: None, .. } => return Ok(()),
-        End::Fresh { reason: Some(reason), .. } => {
+        PassEnd::Waiting | PassEnd::Fresh { reason: None, .. } => return Ok(()),
+        PassEnd::Fresh { reason: Some(reason), .. } => {
             let rotated = reason == Reason::SecretRotated;
             let text =
                 if rotated { "Secret kubeconfig has been rotated" } else { "Secret kubeconfig has been created" };
             (State::Ready, "True", reason, text.to_owned())
         }
-        End::Trouble { reason, error } => (State::Error, "False", reason, format!("{}: {error}", spelled(reason))),
+        PassEnd::Failed { reason, error } => (State::Error, "False", reason, format!("{}: {error}", describe(reason))),
     };
     let name = cluster.metadata.name.clone().unwrap_or_default();
-    shared.metrics.cluster(&name, &cluster.spec.shoot.name, state.as_str(), reason.as_str());
+    shared.metrics.set_cluster(&name, &cluster.spec.shoot.name, state.as_str(), reason.as_str());
     let before = cluster.status.clone().unwrap_or_default();
     let old = before.conditions.iter().find(|condition| condition.type_ == CONDITION);
     // Fresh is fresh, whether it was created or rotated.
@@ -201,7 +209,7 @@ async fn report(shared: &Shared, cluster: &GardenerCluster, end: End) -> Result<
         status: condition_status.to_owned(),
         reason: reason.as_str().to_owned(),
         message,
-        last_transition_time: since.unwrap_or_else(|| time(shared.clock.wall())),
+        last_transition_time: since.unwrap_or_else(|| to_kubernetes(shared.clock.wall())),
         observed_generation: cluster.metadata.generation,
     };
     let after = GardenerClusterStatus { state: state.as_str().to_owned(), conditions: vec![condition] };
@@ -217,13 +225,13 @@ async fn report(shared: &Shared, cluster: &GardenerCluster, end: End) -> Result<
         Err(error) => Err(error),
         Ok(()) => {
             let changed: Vec<&Condition> = after.conditions.iter().collect();
-            events::tell(shared, &GARDENER_CLUSTERS, &cluster.metadata, &changed, "gardener-cluster-controller").await;
+            events::emit(shared, &GARDENER_CLUSTERS, &cluster.metadata, &changed, "gardener-cluster-controller").await;
             Ok(())
         }
     }
 }
 
-fn spelled(reason: Reason) -> &'static str {
+fn describe(reason: Reason) -> &'static str {
     match reason {
         Reason::SecretCreated | Reason::SecretRotated => "Secret kubeconfig is fresh",
         Reason::FailedToCheckSecret => "The Secret cannot be read",

@@ -14,16 +14,16 @@ const MARGIN: Duration = mins(10);
 
 /// What is known of the kubeconfig that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Present {
+pub(crate) struct Present {
     /// When it was issued; none if nobody knows.
-    pub issued: Option<Timestamp>,
+    pub(crate) issued: Option<Timestamp>,
     /// When it expires; none if nobody wrote it down.
-    pub expires: Option<Timestamp>,
+    pub(crate) expires: Option<Timestamp>,
 }
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Due {
+pub(crate) enum Due {
     /// Ask for a new one, this urgently.
     Now(Priority),
     /// Nothing for this long.
@@ -31,7 +31,7 @@ pub enum Due {
 }
 
 /// When a kubeconfig of this life is replaced, counted from its issue.
-pub fn period(name: &str, life: Duration, ratio: f64) -> Duration {
+pub(crate) fn period(name: &str, life: Duration, ratio: f64) -> Duration {
     // From 95 to 105 %, in steps of a thousandth.
     let jitter = 0.95 + f64::from(shard_of(name, 101)) / 1_000.0;
     let usual = life.mul_f64((0.95 * ratio * jitter).clamp(0.0, 0.94));
@@ -41,7 +41,7 @@ pub fn period(name: &str, life: Duration, ratio: f64) -> Duration {
 }
 
 /// What is to be done about the kubeconfig of this cluster.
-pub fn due(
+pub(crate) fn due(
     name: &str,
     present: Option<Present>,
     forced: bool,

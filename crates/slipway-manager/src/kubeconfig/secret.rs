@@ -12,7 +12,7 @@ use crate::observe::SecretView;
 
 /// A kubeconfig as Gardener hands it out.
 #[derive(Deserialize)]
-pub struct Issued {
+pub(crate) struct Issued {
     status: Option<IssuedStatus>,
 }
 
@@ -28,7 +28,7 @@ struct IssuedStatus {
 
 impl Issued {
     /// The kubeconfig (base64) and when it expires; none if either is missing.
-    pub fn take(self) -> Option<(String, Timestamp)> {
+    pub(crate) fn take(self) -> Option<(String, Timestamp)> {
         let status = self.status?;
         let expires = status.expiration_timestamp.parse().ok()?;
         (!status.kubeconfig.is_empty()).then_some((status.kubeconfig, expires))
@@ -36,7 +36,7 @@ impl Issued {
 }
 
 /// The labels it should have.
-pub fn marks(cluster: &GardenerCluster) -> BTreeMap<String, String> {
+pub(crate) fn build_labels(cluster: &GardenerCluster) -> BTreeMap<String, String> {
     let mut marks = cluster.metadata.labels.clone().unwrap_or_default();
     marks.insert(labels::MANAGED_BY.to_owned(), labels::MANAGED_BY_US.to_owned());
     marks.insert(labels::CLUSTER_NAME.to_owned(), cluster.metadata.name.clone().unwrap_or_default());
@@ -44,13 +44,18 @@ pub fn marks(cluster: &GardenerCluster) -> BTreeMap<String, String> {
 }
 
 /// The whole Secret: content, labels, times and owner in one write, so that no reader sees half of it.
-pub fn document(cluster: &GardenerCluster, kubeconfig: &str, issued: Timestamp, expires: Timestamp) -> Value {
+pub(crate) fn build_document(
+    cluster: &GardenerCluster,
+    kubeconfig: &str,
+    issued: Timestamp,
+    expires: Timestamp,
+) -> Value {
     let secret = &cluster.spec.kubeconfig.secret;
     json!({
         "apiVersion": "v1", "kind": "Secret",
         "metadata": {
-            "name": secret.name, "namespace": secret.namespace, "labels": marks(cluster),
-            "annotations": {annotations::LAST_SYNC: written(issued), annotations::EXPIRES_AT: written(expires)},
+            "name": secret.name, "namespace": secret.namespace, "labels": build_labels(cluster),
+            "annotations": {annotations::LAST_SYNC: format_time(issued), annotations::EXPIRES_AT: format_time(expires)},
             "ownerReferences": [{
                 "apiVersion": GARDENER_CLUSTERS.api_version(), "kind": GARDENER_CLUSTERS.kind,
                 "name": cluster.metadata.name, "uid": cluster.metadata.uid,
@@ -61,7 +66,7 @@ pub fn document(cluster: &GardenerCluster, kubeconfig: &str, issued: Timestamp, 
 }
 
 /// What is known of the kubeconfig in this Secret; none if there is no kubeconfig in it.
-pub fn present(secret: Option<&SecretView>, key: &str) -> Option<Present> {
+pub(crate) fn read_present(secret: Option<&SecretView>, key: &str) -> Option<Present> {
     let secret = secret?;
     secret.hash(key)?;
     let time = |key: &str| secret.annotation(key).and_then(|text| text.parse().ok());
@@ -69,6 +74,6 @@ pub fn present(secret: Option<&SecretView>, key: &str) -> Option<Present> {
 }
 
 /// RFC 3339 in UTC, whole seconds.
-fn written(time: Timestamp) -> String {
-    crate::status::time(time).0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+fn format_time(time: Timestamp) -> String {
+    crate::status::to_kubernetes(time).0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -33,7 +33,7 @@ const KEYED: [(&str, &str); 6] = [
 pub(super) fn between(existing: &Value, rendered: &Value, manager: &str) -> Vec<Difference> {
     let owned = owned_by(existing, manager);
     let mut found = Vec::new();
-    compare(Place { path: "", name: "", is_whole: false, owned }, existing, rendered, &mut found);
+    compare(Field { path: "", name: "", is_whole: false, owned }, existing, rendered, &mut found);
     found
 }
 
@@ -74,7 +74,7 @@ fn owned_by<'a>(existing: &'a Value, manager: &str) -> Option<&'a Value> {
 
 /// Where a comparison is.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Field<'a> {
     path: &'a str,
     /// The field's name.
     name: &'a str,
@@ -82,54 +82,59 @@ struct Place<'a> {
     owned: Option<&'a Value>,
 }
 
-fn compare(place: Place<'_>, existing: &Value, rendered: &Value, found: &mut Vec<Difference>) {
+fn compare(field: Field<'_>, existing: &Value, rendered: &Value, found: &mut Vec<Difference>) {
     match (existing, rendered) {
-        (Value::Object(before), Value::Object(after)) => objects(place, before, after, found),
-        (Value::Array(before), Value::Array(after)) => match key_of(place.name, before, after) {
-            Some(key) => lists(place, key, before, after, found),
-            None if before != after => push(place.path, Some(existing), Some(rendered), found),
+        (Value::Object(before), Value::Object(after)) => compare_objects(field, before, after, found),
+        (Value::Array(before), Value::Array(after)) => match key_of(field.name, before, after) {
+            Some(key) => compare_lists(field, key, before, after, found),
+            None if before != after => push(field.path, Some(existing), Some(rendered), found),
             None => {}
         },
         (before, after) if is_same(before, after) => {}
-        (before, after) => push(place.path, Some(before), Some(after), found),
+        (before, after) => push(field.path, Some(before), Some(after), found),
     }
 }
 
-fn objects(place: Place<'_>, before: &Map<String, Value>, after: &Map<String, Value>, found: &mut Vec<Difference>) {
+fn compare_objects(
+    field: Field<'_>,
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+    found: &mut Vec<Difference>,
+) {
     for (name, value) in after {
-        let path = join(place, name);
-        let is_whole = place.is_whole || WHOLE.contains(&name.as_str());
-        let owned = place.owned.and_then(|owned| owned.get(format!("f:{name}")));
+        let path = join(field, name);
+        let is_whole = field.is_whole || WHOLE.contains(&name.as_str());
+        let owned = field.owned.and_then(|owned| owned.get(format!("f:{name}")));
         match before.get(name).filter(|before| !before.is_null()) {
-            Some(existing) => compare(Place { path: &path, name, is_whole, owned }, existing, value, found),
+            Some(existing) => compare(Field { path: &path, name, is_whole, owned }, existing, value, found),
             None if is_nothing(value) => {}
             None => push(&path, None, Some(value), found),
         }
     }
     for (name, value) in before.iter().filter(|(name, value)| !after.contains_key(*name) && !value.is_null()) {
-        let was_ours = place.owned.is_some_and(|owned| owned.get(format!("f:{name}")).is_some());
-        if place.is_whole || was_ours {
-            push(&join(place, name), Some(value), None, found);
+        let was_ours = field.owned.is_some_and(|owned| owned.get(format!("f:{name}")).is_some());
+        if field.is_whole || was_ours {
+            push(&join(field, name), Some(value), None, found);
         }
     }
 }
 
-fn lists(place: Place<'_>, key: &str, before: &[Value], after: &[Value], found: &mut Vec<Difference>) {
+fn compare_lists(field: Field<'_>, key: &str, before: &[Value], after: &[Value], found: &mut Vec<Difference>) {
     let label = |entry: &Value| match &entry[key] {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let is_whole = place.is_whole || place.name != "workers" && place.name != "tolerations";
+    let is_whole = field.is_whole || field.name != "workers" && field.name != "tolerations";
     for entry in after {
-        let path = format!("{}[{}]", place.path, label(entry));
-        let owned = place.owned.and_then(|owned| owned.get(format!("k:{{\"{key}\":{}}}", entry[key])));
+        let path = format!("{}[{}]", field.path, label(entry));
+        let owned = field.owned.and_then(|owned| owned.get(format!("k:{{\"{key}\":{}}}", entry[key])));
         match before.iter().find(|old| old[key] == entry[key]) {
-            Some(old) => compare(Place { path: &path, name: "", is_whole, owned }, old, entry, found),
+            Some(old) => compare(Field { path: &path, name: "", is_whole, owned }, old, entry, found),
             None => push(&path, None, Some(entry), found),
         }
     }
     for old in before.iter().filter(|old| !after.iter().any(|entry| entry[key] == old[key])) {
-        push(&format!("{}[{}]", place.path, label(old)), Some(old), None, found);
+        push(&format!("{}[{}]", field.path, label(old)), Some(old), None, found);
     }
 }
 
@@ -139,8 +144,8 @@ fn key_of(name: &str, before: &[Value], after: &[Value]) -> Option<&'static str>
 }
 
 /// Annotations and labels have dots in their names.
-fn join(place: Place<'_>, name: &str) -> String {
-    match place.path {
+fn join(field: Field<'_>, name: &str) -> String {
+    match field.path {
         "" => name.to_owned(),
         path if name.contains(['.', '/']) => format!("{path}[{name}]"),
         path => format!("{path}.{name}"),

@@ -55,7 +55,7 @@ struct Changes {
     add: Vec<String>,
 }
 
-fn changes(bindings: &[Binding], wanted: &[String]) -> Changes {
+fn plan_changes(bindings: &[Binding], wanted: &[String]) -> Changes {
     let wanted: BTreeSet<&str> = wanted.iter().map(String::as_str).filter(|user| !user.is_empty()).collect();
     let users = |binding: &Binding| -> Vec<String> {
         let users = binding.subjects.iter().filter(|subject| subject.kind == "User");
@@ -74,7 +74,7 @@ fn changes(bindings: &[Binding], wanted: &[String]) -> Changes {
     }
 }
 
-fn binding(user: &str) -> Value {
+fn build_binding(user: &str) -> Value {
     let name = format!("admin-{}", &hash(user.as_bytes())[..10]);
     json!({
         "apiVersion": CLUSTER_ROLE_BINDINGS.api_version(), "kind": CLUSTER_ROLE_BINDINGS.kind,
@@ -85,15 +85,15 @@ fn binding(user: &str) -> Value {
 }
 
 /// Removes bindings of former administrators, then adds those of new ones.
-pub async fn align(skr: &Access, wanted: &[String]) -> Result<(), Error> {
+pub(super) async fn align(skr: &Access, wanted: &[String]) -> Result<(), Error> {
     let ours = format!("{}={}", labels::RECONCILER_MANAGED_BY, labels::MANAGED_BY_US);
     let there: Bindings = skr.send_as(Ask::list(&CLUSTER_ROLE_BINDINGS, "").with("labelSelector", ours)).await?;
-    let Changes { remove, add } = changes(&there.items, wanted);
+    let Changes { remove, add } = plan_changes(&there.items, wanted);
     for name in remove {
         skr.tell(Ask::delete(&CLUSTER_ROLE_BINDINGS, "", &name)).await?;
     }
     for user in add {
-        match skr.tell(Ask::create(&CLUSTER_ROLE_BINDINGS, "", binding(&user))).await {
+        match skr.tell(Ask::create(&CLUSTER_ROLE_BINDINGS, "", build_binding(&user))).await {
             Err(error) if error.is_already_there() => {}
             other => other?,
         }
@@ -124,14 +124,14 @@ mod tests {
         ];
         let wanted = ["anna", "dora", "dora", ""].map(str::to_owned);
         let expected = Changes { remove: vec!["admin-b".to_owned()], add: vec!["dora".to_owned()] };
-        assert_eq!(changes(&there, &wanted), expected);
-        let none = changes(&there, &[]);
+        assert_eq!(plan_changes(&there, &wanted), expected);
+        let none = plan_changes(&there, &[]);
         assert_eq!(none.remove, ["admin-a", "admin-b", "both"], "an empty list removes all that are ours");
     }
 
     #[test]
     fn a_binding_has_the_same_name_every_time() {
-        assert_eq!(binding("anna")["metadata"]["name"], binding("anna")["metadata"]["name"]);
-        assert_ne!(binding("anna")["metadata"]["name"], binding("ben")["metadata"]["name"]);
+        assert_eq!(build_binding("anna")["metadata"]["name"], build_binding("anna")["metadata"]["name"]);
+        assert_ne!(build_binding("anna")["metadata"]["name"], build_binding("ben")["metadata"]["name"]);
     }
 }

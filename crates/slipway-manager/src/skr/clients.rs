@@ -34,7 +34,7 @@ struct Kept {
 
 /// The clients.
 #[derive(Clone, Default)]
-pub struct Clients {
+pub(crate) struct Clients {
     kept: Arc<Mutex<HashMap<String, Kept>>>,
     calls: Option<Arc<dyn Calls>>,
     counters: Counters,
@@ -49,7 +49,7 @@ struct Secret {
 
 impl Clients {
     /// None yet; those that are made get this hook and these counters.
-    pub fn new(calls: Option<Arc<dyn Calls>>, counters: Counters, is_dry: bool) -> Self {
+    pub(crate) fn new(calls: Option<Arc<dyn Calls>>, counters: Counters, is_dry: bool) -> Self {
         Self { kept: Arc::default(), calls, counters, is_dry }
     }
 
@@ -58,22 +58,17 @@ impl Clients {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.kept().len()
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Forgets that of one Runtime.
-    pub fn forget(&self, name: &str) {
+    pub(crate) fn forget(&self, name: &str) {
         self.kept().remove(name);
     }
 
     /// Forgets those nobody used for a while.
-    pub fn sweep(&self, now: Duration) {
+    pub(crate) fn sweep(&self, now: Duration) {
         self.kept().retain(|_, kept| now.saturating_sub(kept.used) < IDLE);
     }
 

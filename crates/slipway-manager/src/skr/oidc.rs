@@ -17,20 +17,19 @@ use super::MANAGER;
 
 /// What should be there.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Wanted {
-    /// The objects.
-    pub objects: Vec<Value>,
+pub(crate) struct Logins {
+    pub(crate) objects: Vec<Value>,
     /// What is wrong with the rest.
-    pub problems: Vec<String>,
+    pub(crate) problems: Vec<String>,
 }
 
 /// What should be there.
-pub fn wanted(runtime: &Runtime, tenant: &OidcConfig) -> Wanted {
+pub(crate) fn plan_logins(runtime: &Runtime, tenant: &OidcConfig) -> Logins {
     let given = runtime.spec.shoot.kubernetes.kube_api_server.as_ref();
     let given = given.and_then(|server| server.additional_oidc_config.as_ref());
     let shared = [AdditionalOidcConfig { oidc: tenant.clone(), jwks: None }];
     let list = given.map_or(shared.as_slice(), Vec::as_slice);
-    let mut wanted = Wanted::default();
+    let mut wanted = Logins::default();
     for (index, entry) in list.iter().enumerate() {
         let empty = |text: &Option<String>| text.as_deref().unwrap_or_default().is_empty();
         let lacks = match (empty(&entry.oidc.client_id), empty(&entry.oidc.issuer_url)) {
@@ -40,7 +39,7 @@ pub fn wanted(runtime: &Runtime, tenant: &OidcConfig) -> Wanted {
             (true, true) => Some("clientID and issuerURL"),
         };
         match lacks {
-            None => wanted.objects.push(object(index, entry)),
+            None => wanted.objects.push(build_object(index, entry)),
             Some(lacks) => {
                 let path = format!("spec.shoot.kubernetes.kubeAPIServer.additionalOidcConfig[{index}]");
                 wanted.problems.push(format!("{path} lacks {lacks}"));
@@ -49,12 +48,12 @@ pub fn wanted(runtime: &Runtime, tenant: &OidcConfig) -> Wanted {
     }
     // Nothing but wrong entries: the reference falls back to the shared tenant, and so do we, or nobody could log in.
     if wanted.objects.is_empty() && !list.is_empty() && given.is_some() {
-        wanted.objects.push(object(0, &shared[0]));
+        wanted.objects.push(build_object(0, &shared[0]));
     }
     wanted
 }
 
-fn object(index: usize, entry: &AdditionalOidcConfig) -> Value {
+fn build_object(index: usize, entry: &AdditionalOidcConfig) -> Value {
     let AdditionalOidcConfig { oidc, jwks } = entry;
     let mut spec = serde_json::Map::new();
     for (key, value) in [
@@ -91,7 +90,7 @@ struct Listed {
 }
 
 /// Makes it so; answers the first failure after trying all.
-pub async fn align(skr: &Access, wanted: &[Value]) -> Result<(), Error> {
+pub(crate) async fn align(skr: &Access, wanted: &[Value]) -> Result<(), Error> {
     let ours = format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_US);
     let there: Listed = skr.send_as(Ask::list(&OPEN_ID_CONNECTS, "").with("labelSelector", ours)).await?;
     let mut failures = Vec::new();
@@ -130,15 +129,15 @@ mod tests {
         }
     }
 
-    fn with(list: Option<Value>) -> Wanted {
+    fn with(list: Option<Value>) -> Logins {
         let mut runtime = serde_json::to_value(&*seen().runtime).expect("json");
         if let Some(list) = list {
             runtime["spec"]["shoot"]["kubernetes"]["kubeAPIServer"]["additionalOidcConfig"] = list;
         }
-        wanted(&serde_json::from_value(runtime).expect("a Runtime"), &tenant())
+        plan_logins(&serde_json::from_value(runtime).expect("a Runtime"), &tenant())
     }
 
-    fn clients(wanted: &Wanted) -> Vec<&str> {
+    fn clients(wanted: &Logins) -> Vec<&str> {
         wanted.objects.iter().filter_map(|object| object["spec"]["clientID"].as_str()).collect()
     }
 

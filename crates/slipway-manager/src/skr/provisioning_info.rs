@@ -14,13 +14,12 @@ use slipway_kube::{
 use super::{MANAGER, namespace::KYMA_SYSTEM};
 use crate::{seeds::Seed, shared::Shared};
 
-/// Its name.
-pub const NAME: &str = "kyma-provisioning-info";
+pub(super) const NAME: &str = "kyma-provisioning-info";
 
 /// Where the control plane is, as far as we may know: whoever may not read Seeds goes without. A process that has
 /// just started may not have seen them yet, and nobody writes this again for their sake: it asks for the one, and
 /// an answer that says nothing is an error like any other.
-pub async fn seed_region(shared: &Shared, shoot: Option<&Shoot>) -> Result<Option<String>, Error> {
+pub(super) async fn find_seed_region(shared: &Shared, shoot: Option<&Shoot>) -> Result<Option<String>, Error> {
     let named =
         |shoot: &Shoot| shoot.status.as_ref().and_then(|it| it.seed_name.clone()).or(shoot.spec.seed_name.clone());
     let Some(seed) = shoot.and_then(named) else { return Ok(None) };
@@ -35,7 +34,7 @@ pub async fn seed_region(shared: &Shared, shoot: Option<&Shoot>) -> Result<Optio
     Ok(region.filter(|region| !region.is_empty()))
 }
 
-fn pool(worker: &Worker) -> Value {
+fn describe_pool(worker: &Worker) -> Value {
     let zones = worker.zones.len();
     json!({
         "name": worker.name, "machineType": worker.machine.machine_type, "haZones": zones >= 3 && zones % 2 == 1,
@@ -44,14 +43,19 @@ fn pool(worker: &Worker) -> Value {
 }
 
 /// All of it; empty members are left out, but for pools and networks. Without times where the hash is made of it.
-pub fn details(runtime: &Runtime, shoot: Option<&Shoot>, seed_region: Option<String>, with_times: bool) -> Value {
+pub(super) fn build_details(
+    runtime: &Runtime,
+    shoot: Option<&Shoot>,
+    seed_region: Option<String>,
+    with_times: bool,
+) -> Value {
     let spec = &runtime.spec.shoot;
     let mut pools = Map::new();
     if let Some(main) = spec.provider.workers.first() {
-        pools.insert("kyma".to_owned(), pool(main));
+        pools.insert("kyma".to_owned(), describe_pool(main));
     }
     if !spec.provider.additional_workers.is_empty() {
-        let custom: Vec<Value> = spec.provider.additional_workers.iter().map(pool).collect();
+        let custom: Vec<Value> = spec.provider.additional_workers.iter().map(describe_pool).collect();
         pools.insert("custom".to_owned(), json!(custom));
     }
     let operation = shoot.and_then(|shoot| shoot.status.as_ref()?.last_operation.as_ref());
@@ -92,8 +96,7 @@ pub fn details(runtime: &Runtime, shoot: Option<&Shoot>, seed_region: Option<Str
     Value::Object(details)
 }
 
-/// Writes it.
-pub async fn write(skr: &Access, text: &str) -> Result<(), Error> {
+pub(super) async fn write(skr: &Access, text: &str) -> Result<(), Error> {
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": NAME, "namespace": KYMA_SYSTEM,

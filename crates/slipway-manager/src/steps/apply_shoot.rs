@@ -14,64 +14,55 @@ use slipway_kube::{
     annotations,
     conditions::{Reason, Status, Type},
 };
-use slipway_model::{ports::BoxFuture, time::secs};
+use slipway_model::time::secs;
 
 use crate::{
     decide::Apply,
-    memory::{Applied, Refused},
-    observe::Observation,
-    outcome::{Outcome, Said},
+    outcome::{ConditionUpdate, Outcome},
     ownership,
     pass::Pass,
     runtime::Step,
 };
 
-/// Writes the Shoot.
-pub struct ApplyShoot;
+pub(crate) struct ApplyShoot;
 
 impl Step for ApplyShoot {
-    fn applies(&self, _: &Observation) -> bool {
-        true
-    }
-
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            match pass.apply.clone() {
-                Apply::Nothing | Apply::Suspended => Outcome::Done,
-                Apply::Echo => Outcome::wait("the first news of the Shoot", secs(15)),
-                Apply::Foreign(owner) => {
-                    let shoot = &pass.seen.runtime.spec.shoot.name;
-                    let message = format!(
-                        "Shoot {shoot} belongs to Runtime {owner}; it is neither changed nor deleted. Choose another \
-                         spec.shoot.name"
-                    );
-                    fail(Reason::GardenerErr, message)
-                }
-                Apply::Terminating => {
-                    let text = "Shoot is being deleted by somebody else; it is made anew when it is gone";
-                    pass.report.say(Said::new(Type::Provisioned, Status::Unknown, Reason::Processing, text));
-                    Outcome::wait("the end of the Shoot", secs(300))
-                }
-                Apply::Refused(said) => Outcome::Fail { said },
-                Apply::Create => create(pass).await,
-                Apply::Patch => patch(pass, Why::Asked).await,
-                Apply::Adopt => patch(pass, Why::Unmarked).await,
-                Apply::Compare => patch(pass, Why::Changed).await,
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        match pass.apply.clone() {
+            Apply::Nothing | Apply::Suspended => Outcome::Done,
+            Apply::Echo => Outcome::wait("the first news of the Shoot", secs(15)),
+            Apply::Foreign(owner) => {
+                let shoot = &pass.seen.runtime.spec.shoot.name;
+                let message = format!(
+                    "Shoot {shoot} belongs to Runtime {owner}; it is neither changed nor deleted. Choose another \
+                     spec.shoot.name"
+                );
+                fail(Reason::GardenerErr, message)
             }
-        })
+            Apply::Terminating => {
+                let text = "Shoot is being deleted by somebody else; it is made anew when it is gone";
+                pass.report.set(ConditionUpdate::new(Type::Provisioned, Status::Unknown, Reason::Processing, text));
+                Outcome::wait("the end of the Shoot", secs(300))
+            }
+            Apply::Refused(condition) => Outcome::Fail { condition },
+            Apply::Create => create(pass).await,
+            Apply::Patch => patch(pass, Why::Asked).await,
+            Apply::Adopt => patch(pass, Why::Unmarked).await,
+            Apply::Compare => patch(pass, Why::Changed).await,
+        }
     }
 }
 
 fn fail(reason: Reason, message: String) -> Outcome {
-    Outcome::Fail { said: Said::new(Type::Provisioned, Status::False, reason, message) }
+    Outcome::Fail { condition: ConditionUpdate::new(Type::Provisioned, Status::False, reason, message) }
 }
 
-fn rendered(pass: &mut Pass, existing: Option<&Value>) -> Result<Value, Outcome> {
+fn render(pass: &mut Pass, existing: Option<&Value>) -> Result<Value, Outcome> {
     let wrong = |error: crate::render::RenderError| {
         fail(Reason::ConversionErr, format!("Runtime conversion error: {}: {}", error.path, error.message))
     };
     let seen = &pass.seen;
-    let rendered = pass.shared.blueprints.render(&seen.runtime, &seen.registry.secrets, existing);
+    let rendered = pass.shared.blueprints.render(&seen.runtime, &seen.registry_caches.secrets, existing);
     let (mut document, notes) = rendered.map_err(wrong)?;
     pass.remember(|memory| memory.notes = Some(notes.clone()));
     document["metadata"]["annotations"][annotations::INPUT_HASH] = json!(pass.seen.input_hash);
@@ -79,14 +70,14 @@ fn rendered(pass: &mut Pass, existing: Option<&Value>) -> Result<Value, Outcome>
 }
 
 async fn create(pass: &mut Pass) -> Outcome {
-    let document = match rendered(pass, None) {
+    let document = match render(pass, None) {
         Ok(document) => document,
         Err(outcome) => return outcome,
     };
-    pass.report.say(Said::new(Type::Provisioned, Status::Unknown, Reason::Pending, "Shoot is pending"));
+    pass.report.set(ConditionUpdate::new(Type::Provisioned, Status::Unknown, Reason::Pending, "Shoot is pending"));
     match send(pass, document).await {
         Ok(_) => Outcome::Done,
-        Err(error) => refused(pass, error, Reason::GardenerErr, Status::False, "Gardener API create error"),
+        Err(error) => fail_by_class(pass, error, Reason::GardenerErr, Status::False, "Gardener API create error"),
     }
 }
 
@@ -111,7 +102,7 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
         // The cache is behind: it is gone.
         Ok(None) => return create(pass).await,
         Err(error) => {
-            return Outcome::of_error(error, Type::Provisioned, Reason::GardenerErr, "Gardener API read error");
+            return Outcome::from_error(error, Type::Provisioned, Reason::GardenerErr, "Gardener API read error");
         }
     };
     // The cache may be behind here too, and this is the last moment to see whose it is.
@@ -122,7 +113,7 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
     if let Some(owner) = pass.seen.foreign_owner() {
         return fail(Reason::GardenerErr, format!("Shoot {name} belongs to Runtime {owner}; it is not changed"));
     }
-    let document = match rendered(pass, Some(&existing)) {
+    let document = match render(pass, Some(&existing)) {
         Ok(document) => document,
         Err(outcome) => return outcome,
     };
@@ -131,27 +122,27 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
     match (why, ownership::difference(&existing, &document)) {
         (Why::Unmarked, None) => return mark(pass, &name).await,
         (Why::Changed, None) => {
-            pass.remember(|memory| memory.aligned = Some(before));
+            pass.remember(|memory| memory.shoot.note_aligned(before));
             return Outcome::Done;
         }
         (Why::Changed, Some(path)) => {
             let now = pass.shared.clock.monotonic();
-            pass.remember(|memory| memory.put_back_at = Some(now));
+            pass.remember(|memory| memory.shoot.begin_put_back(now));
             tracing::warn!(path, "somebody else changed the Shoot");
             put_back = Some(path);
         }
         _ => {}
     }
-    if let Some(operations) = ownership::taken_over(&existing, &pass.shared.settings.shoot_manager) {
+    if let Some(operations) = ownership::take_over(&existing, &pass.shared.settings.shoot_manager) {
         let taken = garden.tell(Ask::operations(&SHOOTS, &namespace, &name, operations)).await;
         if let Err(error) = taken {
-            return refused(pass, error, Reason::ProcessingErr, Status::Unknown, "Gardener API ownership error");
+            return fail_by_class(pass, error, Reason::ProcessingErr, Status::Unknown, "Gardener API ownership error");
         }
     }
     let mut sent = send(pass, document.clone()).await;
     if let Err(error) = &sent
         && (error.class == Class::Permanent || error.is_forbidden())
-        && let Some(operations) = ownership::moved_binding(&existing, &document)
+        && let Some(operations) = ownership::move_binding(&existing, &document)
     {
         tracing::info!(%error, "the Shoot is moved to its CredentialsBinding first");
         sent = match garden.tell(Ask::operations(&SHOOTS, &namespace, &name, operations)).await {
@@ -161,16 +152,18 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
     }
     match sent {
         Ok(generation) => {
-            pass.remember(|memory| memory.putting_back.clone_from(&put_back));
+            pass.remember(|memory| memory.shoot.note_put_back(put_back.as_deref()));
             let (status, text) = if generation == before {
                 (Status::True, "Shoot patched without changes")
             } else {
                 (Status::Unknown, "Shoot is pending for update after patch")
             };
-            pass.report.say(Said::new(Type::Provisioned, status, Reason::Processing, text));
-            unforce(pass).await
+            pass.report.set(ConditionUpdate::new(Type::Provisioned, status, Reason::Processing, text));
+            remove_force(pass).await
         }
-        Err(error) => refused(pass, error, Reason::ProcessingErr, Status::Unknown, "Gardener API shoot patch error"),
+        Err(error) => {
+            fail_by_class(pass, error, Reason::ProcessingErr, Status::Unknown, "Gardener API shoot patch error")
+        }
     }
 }
 
@@ -181,10 +174,12 @@ async fn mark(pass: &mut Pass, name: &str) -> Outcome {
     let ask = Ask::merge(&SHOOTS, &namespace, name, change).priority(Priority::Background);
     match pass.shared.garden.send_as::<Shoot>(ask).await {
         Ok(shoot) => {
-            note(pass, shoot);
+            note_applied(pass, shoot);
             Outcome::Done
         }
-        Err(error) => refused(pass, error, Reason::ProcessingErr, Status::Unknown, "Gardener API shoot patch error"),
+        Err(error) => {
+            fail_by_class(pass, error, Reason::ProcessingErr, Status::Unknown, "Gardener API shoot patch error")
+        }
     }
 }
 
@@ -194,7 +189,7 @@ async fn send(pass: &mut Pass, document: Value) -> Result<i64, access::Error> {
     let name = &pass.seen.runtime.spec.shoot.name;
     let ask = Ask::apply(&SHOOTS, &settings.garden_namespace, name, &settings.shoot_manager, document);
     let shoot = pass.shared.garden.send_as::<Shoot>(ask).await?;
-    Ok(note(pass, shoot))
+    Ok(note_applied(pass, shoot))
 }
 
 fn slim(mut shoot: Shoot) -> std::sync::Arc<Shoot> {
@@ -202,37 +197,32 @@ fn slim(mut shoot: Shoot) -> std::sync::Arc<Shoot> {
     std::sync::Arc::new(shoot)
 }
 
-fn note(pass: &mut Pass, shoot: Shoot) -> i64 {
+fn note_applied(pass: &mut Pass, shoot: Shoot) -> i64 {
     let generation = shoot.metadata.generation.unwrap_or(0);
-    let (hash, at) = (pass.seen.input_hash.clone().unwrap_or_default(), pass.shared.clock.monotonic());
-    let applied = Applied { hash, generation, at };
+    let (hash, now) = (pass.seen.input_hash.clone().unwrap_or_default(), pass.shared.clock.monotonic());
     pass.remember(|memory| {
-        memory.applied = Some(applied.clone());
-        memory.aligned = None;
-        memory.refused = None;
-        memory.failed_since = None;
-        memory.applied_at = Some(at);
-        memory.settled_at = None;
+        memory.shoot.note_applied(&hash, generation, now);
+        memory.alignment.note_applied(now);
+        memory.troubles.failed.end();
     });
     pass.seen.shoot = Some(slim(shoot));
     generation
 }
 
-fn refused(pass: &mut Pass, error: access::Error, reason: Reason, trying: Status, what: &str) -> Outcome {
+fn fail_by_class(pass: &mut Pass, error: access::Error, reason: Reason, trying: Status, what: &str) -> Outcome {
     if error.class == Class::Permanent {
-        let said = Said::new(Type::Provisioned, Status::False, reason, format!("{what}: {error}"));
-        let (hash, at) = (pass.seen.input_hash.clone().unwrap_or_default(), pass.shared.clock.monotonic());
-        let refused = Refused { hash, said: said.clone(), at };
-        pass.remember(|memory| memory.refused = Some(refused.clone()));
-        return Outcome::Fail { said };
+        let condition = ConditionUpdate::new(Type::Provisioned, Status::False, reason, format!("{what}: {error}"));
+        let (hash, now) = (pass.seen.input_hash.clone().unwrap_or_default(), pass.shared.clock.monotonic());
+        pass.remember(|memory| memory.shoot.note_refused(&hash, &condition, now));
+        return Outcome::Fail { condition };
     }
     // While it is tried again an update is `Processing`; only the end of trying is an error of it.
     let reason = if trying == Status::Unknown { Reason::Processing } else { reason };
-    Outcome::with_status(error, Type::Provisioned, reason, trying, what)
+    Outcome::from_error_with(error, Type::Provisioned, reason, trying, what)
 }
 
 /// The wish to apply whatever the hash is met: only that key is removed.
-async fn unforce(pass: &mut Pass) -> Outcome {
+async fn remove_force(pass: &mut Pass) -> Outcome {
     if !pass.seen.is_forced() {
         return Outcome::Done;
     }
@@ -240,7 +230,7 @@ async fn unforce(pass: &mut Pass) -> Outcome {
     let ask = Ask::merge(&RUNTIMES, &pass.shared.settings.namespace, pass.seen.name(), change);
     match pass.shared.kcp.tell(ask).await {
         Ok(()) => Outcome::Done,
-        Err(error) => Outcome::with_status(
+        Err(error) => Outcome::from_error_with(
             error,
             Type::Provisioned,
             Reason::Processing,

@@ -4,42 +4,34 @@ use slipway_kube::{
     conditions::{Reason, Status, Type},
     gardener_cluster::{SECRET_KEY, State},
 };
-use slipway_model::{ports::BoxFuture, time::mins};
+use slipway_model::time::mins;
 
 use crate::{
-    observe::Observation,
-    outcome::{Outcome, Said},
+    outcome::{ConditionUpdate, Outcome},
     pass::Pass,
     runtime::Step,
 };
 
-/// Waits for the kubeconfig.
-pub struct AwaitKubeconfig;
+pub(crate) struct AwaitKubeconfig;
 
 impl Step for AwaitKubeconfig {
-    fn applies(&self, _: &Observation) -> bool {
-        true
-    }
-
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            let status = pass.seen.cluster.as_ref().and_then(|cluster| cluster.status.as_ref());
-            let ready = status.is_some_and(|status| status.state == State::Ready.as_str());
-            let there = pass.seen.secret.as_ref().is_some_and(|secret| secret.hash(SECRET_KEY).is_some());
-            if ready && there {
-                let (of, reason) = (Type::KubeconfigReady, Reason::GardenerClusterCrReady);
-                pass.report.say(Said::new(of, Status::True, reason, "Gardener Cluster CR is ready."));
-                return Outcome::Done;
-            }
-            let failed = status.filter(|status| status.state == State::Error.as_str());
-            let why = failed.and_then(|status| status.conditions.first()).map(|condition| condition.message.clone());
-            let text = why.map_or_else(
-                || "Waiting for the kubeconfig".to_owned(),
-                |why| format!("Waiting for the kubeconfig: {why}"),
-            );
-            let (of, reason) = (Type::KubeconfigReady, Reason::GardenerClusterCrCreated);
-            pass.report.say(Said::new(of, Status::Unknown, reason, text));
-            Outcome::wait("the kubeconfig", mins(5))
-        })
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        let status = pass.seen.cluster.as_ref().and_then(|cluster| cluster.status.as_ref());
+        let ready = status.is_some_and(|status| status.state == State::Ready.as_str());
+        let there = pass.seen.secret.as_ref().is_some_and(|secret| secret.hash(SECRET_KEY).is_some());
+        if ready && there {
+            let (of, reason) = (Type::KubeconfigReady, Reason::GardenerClusterCrReady);
+            pass.report.set(ConditionUpdate::new(of, Status::True, reason, "Gardener Cluster CR is ready."));
+            return Outcome::Done;
+        }
+        let failed = status.filter(|status| status.state == State::Error.as_str());
+        let why = failed.and_then(|status| status.conditions.first()).map(|condition| condition.message.clone());
+        let text = why.map_or_else(
+            || "Waiting for the kubeconfig".to_owned(),
+            |why| format!("Waiting for the kubeconfig: {why}"),
+        );
+        let (of, reason) = (Type::KubeconfigReady, Reason::GardenerClusterCrCreated);
+        pass.report.set(ConditionUpdate::new(of, Status::Unknown, reason, text));
+        Outcome::wait("the kubeconfig", mins(5))
     }
 }

@@ -10,99 +10,90 @@ use slipway_kube::{
     annotations,
     conditions::{Reason, Status, Type},
 };
-use slipway_model::{ports::BoxFuture, time::mins};
+use slipway_model::time::mins;
 
 use crate::{
     decide::{self, Verdict, errors},
-    observe::Observation,
-    outcome::{Outcome, Said},
+    outcome::{ConditionUpdate, Outcome},
     pass::Pass,
     runtime::Step,
     skr,
     steps::ensure_gardener_cluster,
 };
 
-/// Waits for Gardener.
-pub struct AwaitShoot;
+pub(crate) struct AwaitShoot;
 
 /// A back-stop; news come by watch.
 const AT_LATEST: std::time::Duration = mins(5);
 
 impl Step for AwaitShoot {
-    fn applies(&self, _: &Observation) -> bool {
-        true
-    }
-
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            let Some(shoot) = pass.seen.shoot.clone() else {
-                return Outcome::wait("the Shoot to appear", mins(1));
-            };
-            note_times(pass, &shoot);
-            let unknown = |reason, text: &str| Said::new(Type::Provisioned, Status::Unknown, reason, text);
-            match decide::judge(&pass.seen, &shoot) {
-                Verdict::Succeeded { created } => {
-                    let now = pass.shared.clock.monotonic();
-                    pass.remember(|memory| {
-                        memory.settled_at.get_or_insert(now);
-                        memory.putting_back = None;
-                        memory.aligned = memory.aligned.or(shoot.metadata.generation);
-                    });
-                    let (reason, text) = if created {
-                        (Reason::ShootCreationCompleted, "Shoot creation completed")
-                    } else {
-                        (Reason::ConfigurationCompleted, "Shoot update completed")
-                    };
-                    let text = with_notes(pass, reason, text);
-                    pass.report.say(Said::new(Type::Provisioned, Status::True, reason, text));
-                    Outcome::Done
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        let Some(shoot) = pass.seen.shoot.clone() else {
+            return Outcome::wait("the Shoot to appear", mins(1));
+        };
+        note_times(pass, &shoot);
+        let unknown = |reason, text: &str| ConditionUpdate::new(Type::Provisioned, Status::Unknown, reason, text);
+        match decide::judge(&pass.seen, &shoot) {
+            Verdict::Succeeded { created } => {
+                let now = pass.shared.clock.monotonic();
+                pass.remember(|memory| {
+                    memory.alignment.note_settled(now);
+                    memory.shoot.note_settled(shoot.metadata.generation);
+                });
+                let (reason, text) = if created {
+                    (Reason::ShootCreationCompleted, "Shoot creation completed")
+                } else {
+                    (Reason::ConfigurationCompleted, "Shoot update completed")
+                };
+                let text = with_notes(pass, reason, text);
+                pass.report.set(ConditionUpdate::new(Type::Provisioned, Status::True, reason, text));
+                Outcome::Done
+            }
+            Verdict::InProgress { creating: true } => {
+                order_early(pass, &shoot).await;
+                skr::shake_hands(pass).await;
+                pass.report.set(unknown(Reason::Pending, "Shoot creation in progress"));
+                Outcome::wait("Gardener creating the Shoot", AT_LATEST)
+            }
+            Verdict::InProgress { creating: false } => {
+                skr::shake_hands(pass).await;
+                let mut text = "Shoot update is in progress".to_owned();
+                if let Some(path) = pass.seen.memory.shoot.path_put_back() {
+                    text = format!("{text}: somebody else changed {path}, it is put back as the Runtime has it");
                 }
-                Verdict::InProgress { creating: true } => {
-                    order_early(pass, &shoot).await;
-                    skr::shake_hands(pass).await;
-                    pass.report.say(unknown(Reason::Pending, "Shoot creation in progress"));
-                    Outcome::wait("Gardener creating the Shoot", AT_LATEST)
-                }
-                Verdict::InProgress { creating: false } => {
-                    skr::shake_hands(pass).await;
-                    let mut text = "Shoot update is in progress".to_owned();
-                    if let Some(path) = &pass.seen.memory.putting_back {
-                        text = format!("{text}: somebody else changed {path}, it is put back as the Runtime has it");
-                    }
-                    pass.report.say(unknown(Reason::Processing, &text));
-                    Outcome::wait("Gardener updating the Shoot", AT_LATEST)
-                }
-                Verdict::AskLater { count, left } => {
-                    let text = format!("Gardener gave up, attempt {} follows: {}", count + 1, errors::told(&shoot));
-                    pass.report.say(unknown(Reason::Pending, &text));
-                    Outcome::wait("the time for another attempt", left)
-                }
-                Verdict::AskAgain { count } => {
-                    let text =
-                        format!("Gardener gave up, attempt {} was asked for: {}", count + 1, errors::told(&shoot));
-                    pass.report.say(unknown(Reason::Pending, &text));
-                    match ask_again(pass, &shoot, count).await {
-                        Ok(()) => Outcome::wait("Gardener's next attempt", AT_LATEST),
-                        Err(error) => Outcome::with_status(
-                            error,
-                            Type::Provisioned,
-                            Reason::Pending,
-                            Status::Unknown,
-                            "Another attempt of Gardener cannot be asked for",
-                        ),
-                    }
-                }
-                Verdict::Failed { creating, message } => {
-                    let (reason, what) = if creating {
-                        (Reason::CreationErr, "Shoot creation failed")
-                    } else {
-                        (Reason::ProcessingErr, "Shoot update failed")
-                    };
-                    let message = format!("{what}: {message}");
-                    Outcome::Fail { said: Said::new(Type::Provisioned, Status::False, reason, message) }
+                pass.report.set(unknown(Reason::Processing, &text));
+                Outcome::wait("Gardener updating the Shoot", AT_LATEST)
+            }
+            Verdict::AskLater { count, left } => {
+                let text = format!("Gardener gave up, attempt {} follows: {}", count + 1, errors::describe(&shoot));
+                pass.report.set(unknown(Reason::Pending, &text));
+                Outcome::wait("the time for another attempt", left)
+            }
+            Verdict::AskAgain { count } => {
+                let text =
+                    format!("Gardener gave up, attempt {} was asked for: {}", count + 1, errors::describe(&shoot));
+                pass.report.set(unknown(Reason::Pending, &text));
+                match ask_again(pass, &shoot, count).await {
+                    Ok(()) => Outcome::wait("Gardener's next attempt", AT_LATEST),
+                    Err(error) => Outcome::from_error_with(
+                        error,
+                        Type::Provisioned,
+                        Reason::Pending,
+                        Status::Unknown,
+                        "Another attempt of Gardener cannot be asked for",
+                    ),
                 }
             }
-        })
+            Verdict::Failed { creating, message } => {
+                let (reason, what) = if creating {
+                    (Reason::CreationErr, "Shoot creation failed")
+                } else {
+                    (Reason::ProcessingErr, "Shoot update failed")
+                };
+                let message = format!("{what}: {message}");
+                Outcome::Fail { condition: ConditionUpdate::new(Type::Provisioned, Status::False, reason, message) }
+            }
+        }
     }
 }
 
@@ -121,9 +112,7 @@ fn with_notes(pass: &Pass, reason: Reason, text: &str) -> String {
         Some(notes) if notes.is_empty() => text.to_owned(),
         Some(notes) => format!("{text}; not changed: {}", notes.join("; ")),
         None => {
-            let status = pass.seen.memory.status.as_ref().or(pass.seen.runtime.status.as_ref());
-            let said =
-                status.and_then(|status| status.conditions.iter().find(|it| it.type_ == Type::Provisioned.as_str()));
+            let said = pass.seen.condition(Type::Provisioned);
             let same = said.filter(|said| said.reason == reason.as_str() && said.message.starts_with(text));
             same.map_or_else(|| text.to_owned(), |said| said.message.clone())
         }
@@ -135,21 +124,21 @@ fn note_times(pass: &mut Pass, shoot: &Shoot) {
     let now = pass.seen.now;
     let operation = shoot.status.as_ref().and_then(|status| status.last_operation.as_ref());
     let failed = operation.is_some_and(|operation| operation.state == "Failed");
-    let seedless = operation.is_some_and(|operation| errors::no_seed(&operation.description));
+    let seedless = operation.is_some_and(|operation| errors::says_no_seed(&operation.description));
     pass.remember(|memory| {
-        memory.failed_since = failed.then(|| memory.failed_since.unwrap_or(now));
-        memory.no_seed_since = seedless.then(|| memory.no_seed_since.unwrap_or(now));
+        memory.troubles.failed.note(failed, now);
+        memory.troubles.seedless.note(seedless, now);
     });
 }
 
 /// Asks Gardener for another attempt, if nobody has.
 pub(super) async fn ask_again(pass: &mut Pass, shoot: &Shoot, count: u32) -> Result<(), slipway_kube::access::Error> {
     let now = pass.shared.clock.monotonic();
-    pass.remember(|memory| memory.failed_since = Some(now));
+    pass.remember(|memory| memory.troubles.failed.restart(now));
     if shoot.annotation(annotations::GARDENER_OPERATION).is_some() {
         return Ok(());
     }
-    let hash = pass.seen.input_hash.as_deref().map(decide::short).unwrap_or_default();
+    let hash = pass.seen.input_hash.as_deref().map(decide::shorten).unwrap_or_default();
     let change = json!({"metadata": {"annotations": {
         annotations::GARDENER_OPERATION: "retry",
         annotations::RETRIES: format!("{hash}:{}", count + 1),

@@ -11,42 +11,37 @@ use slipway_kube::{
     conditions::{Reason, Status, Type},
     gardener_cluster::secret_name,
 };
-use slipway_model::{ports::BoxFuture, time::mins};
+use slipway_model::time::mins;
 
 use crate::{
-    observe::Observation,
-    outcome::{Outcome, Said},
+    memory::ClusterEnd,
+    outcome::{ConditionUpdate, Outcome},
     pass::Pass,
     runtime::Step,
 };
 
 /// Deletes both.
-pub struct DeleteGardenerCluster;
+pub(crate) struct DeleteGardenerCluster;
 
 impl Step for DeleteGardenerCluster {
-    fn applies(&self, _: &Observation) -> bool {
-        true
-    }
-
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            let said =
-                |status, text: &str| Said::new(Type::Deprovisioned, status, Reason::GardenerClusterCrDeleted, text);
-            if !pass.seen.memory.cluster_deleted {
-                pass.remember(|memory| memory.cluster_going = true);
-                if let Err(error) = delete(pass).await {
-                    let what = "The GardenerCluster cannot be deleted";
-                    return Outcome::of_error(error, Type::Deprovisioned, Reason::KubernetesErr, what);
-                }
-                pass.remember(|memory| memory.cluster_deleted = true);
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        let deleted = |status, text: &str| {
+            ConditionUpdate::new(Type::Deprovisioned, status, Reason::GardenerClusterCrDeleted, text)
+        };
+        if pass.seen.memory.cluster != ClusterEnd::Deleted {
+            pass.remember(|memory| memory.cluster = ClusterEnd::Going);
+            if let Err(error) = delete(pass).await {
+                let what = "The GardenerCluster cannot be deleted";
+                return Outcome::from_error(error, Type::Deprovisioned, Reason::KubernetesErr, what);
             }
-            if pass.seen.cluster.is_some() || pass.seen.secret.is_some() {
-                pass.report.say(said(Status::Unknown, "Gardener Cluster CR is being deleted"));
-                return Outcome::wait("the end of the GardenerCluster and its Secret", mins(1));
-            }
-            pass.report.say(said(Status::True, "Gardener Cluster CR successfully deleted"));
-            Outcome::Done
-        })
+            pass.remember(|memory| memory.cluster = ClusterEnd::Deleted);
+        }
+        if pass.seen.cluster.is_some() || pass.seen.secret.is_some() {
+            pass.report.set(deleted(Status::Unknown, "Gardener Cluster CR is being deleted"));
+            return Outcome::wait("the end of the GardenerCluster and its Secret", mins(1));
+        }
+        pass.report.set(deleted(Status::True, "Gardener Cluster CR successfully deleted"));
+        Outcome::Done
     }
 }
 

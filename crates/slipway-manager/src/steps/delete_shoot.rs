@@ -10,102 +10,92 @@ use slipway_kube::{
     annotations,
     conditions::{Reason, Status, Type},
 };
-use slipway_model::{
-    ports::BoxFuture,
-    time::{mins, secs},
-};
+use slipway_model::time::{mins, secs};
 
 use crate::{
     decide::brake::Brake,
-    observe::Observation,
-    outcome::{Outcome, Said},
+    outcome::{ConditionUpdate, Outcome},
     pass::Pass,
     runtime::Step,
 };
 
-/// Deletes the Shoot.
-pub struct DeleteShoot;
+pub(crate) struct DeleteShoot;
 
 impl Step for DeleteShoot {
-    fn applies(&self, _: &Observation) -> bool {
-        true
-    }
-
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            let name = pass.seen.runtime.spec.shoot.name.clone();
-            // The cache may not have heard of a Shoot made a moment ago; leaving it behind would cost money for ever.
-            let is_cached = pass.seen.shoot.is_some();
-            if !is_cached {
-                match look(pass, &name).await {
-                    Ok(found) => pass.seen.shoot = found.map(std::sync::Arc::new),
-                    Err(error) => {
-                        return Outcome::of_error(
-                            error,
-                            Type::Deprovisioned,
-                            Reason::GardenerErr,
-                            "Gardener API read error",
-                        );
-                    }
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        let name = pass.seen.runtime.spec.shoot.name.clone();
+        // The cache may not have heard of a Shoot made a moment ago; leaving it behind would cost money for ever.
+        let is_cached = pass.seen.shoot.is_some();
+        if !is_cached {
+            match find_shoot(pass, &name).await {
+                Ok(found) => pass.seen.shoot = found.map(std::sync::Arc::new),
+                Err(error) => {
+                    return Outcome::from_error(
+                        error,
+                        Type::Deprovisioned,
+                        Reason::GardenerErr,
+                        "Gardener API read error",
+                    );
                 }
             }
-            let Some(shoot) = pass.seen.shoot.clone() else { return Outcome::Done };
-            if let Some(owner) = pass.seen.foreign_owner() {
-                tracing::warn!(owner, "the Shoot belongs to another Runtime and stays");
+        }
+        let Some(shoot) = pass.seen.shoot.clone() else { return Outcome::Done };
+        if let Some(owner) = pass.seen.foreign_owner() {
+            tracing::warn!(owner, "the Shoot belongs to another Runtime and stays");
+            return Outcome::Done;
+        }
+        let deleted = |status, text: String| {
+            ConditionUpdate::new(Type::Deprovisioned, status, Reason::GardenerShootDeleted, text)
+        };
+        // No event tells of the end of what the cache has not heard of, or has heard the end of already.
+        let at_latest = if is_cached { mins(5) } else { secs(10) };
+        if shoot.metadata.deletion_timestamp.is_some() {
+            if is_cached {
                 return Outcome::Done;
             }
-            let said =
-                |status, text: String| Said::new(Type::Deprovisioned, status, Reason::GardenerShootDeleted, text);
-            // No event tells of the end of what the cache has not heard of, or has heard the end of already.
-            let at_latest = if is_cached { mins(5) } else { secs(10) };
-            if shoot.metadata.deletion_timestamp.is_some() {
-                if is_cached {
-                    return Outcome::Done;
-                }
-                pass.report.say(said(Status::Unknown, "Shoot is being deleted".to_owned()));
-                return Outcome::wait("the end of the Shoot", at_latest);
+            pass.report.set(deleted(Status::Unknown, "Shoot is being deleted".to_owned()));
+            return Outcome::wait("the end of the Shoot", at_latest);
+        }
+        if pass.seen.deletion_held {
+            pass.report.set(deleted(Status::Unknown, Brake::message(pass.shared.settings.brake_limit)));
+            return Outcome::wait("a person who confirms the deletion", mins(5));
+        }
+        match delete(pass, &name).await {
+            Ok(ShootEnd::Coming) => {
+                pass.report.set(deleted(Status::Unknown, "Shoot is being deleted".to_owned()));
+                Outcome::wait("the end of the Shoot", at_latest)
             }
-            if pass.seen.deletion_held {
-                pass.report.say(said(Status::Unknown, Brake::message(pass.shared.settings.brake_limit)));
-                return Outcome::wait("a person who confirms the deletion", mins(5));
+            Ok(ShootEnd::Past) => {
+                pass.seen.shoot = None;
+                Outcome::Done
             }
-            match delete(pass, &name).await {
-                Ok(End::Coming) => {
-                    pass.report.say(said(Status::Unknown, "Shoot is being deleted".to_owned()));
-                    Outcome::wait("the end of the Shoot", at_latest)
-                }
-                Ok(End::Past) => {
-                    pass.seen.shoot = None;
-                    Outcome::Done
-                }
-                Err(error) => {
-                    Outcome::of_error(error, Type::Deprovisioned, Reason::GardenerErr, "Gardener API delete error")
-                }
+            Err(error) => {
+                Outcome::from_error(error, Type::Deprovisioned, Reason::GardenerErr, "Gardener API delete error")
             }
-        })
+        }
     }
 }
 
-pub(super) async fn look(pass: &Pass, name: &str) -> Result<Option<Shoot>, access::Error> {
+async fn find_shoot(pass: &Pass, name: &str) -> Result<Option<Shoot>, access::Error> {
     let ask = Ask::get(&SHOOTS, &pass.shared.settings.garden_namespace, name).priority(Priority::Deletion);
     pass.shared.garden.find(ask).await
 }
 
 /// The end of a Shoot.
-enum End {
+enum ShootEnd {
     /// It is asked for.
     Coming,
     /// It is gone.
     Past,
 }
 
-async fn delete(pass: &Pass, name: &str) -> Result<End, access::Error> {
+async fn delete(pass: &Pass, name: &str) -> Result<ShootEnd, access::Error> {
     let (garden, namespace) = (&pass.shared.garden, &pass.shared.settings.garden_namespace);
     let confirmation = json!({"metadata": {"annotations": {annotations::CONFIRM_DELETION: "true"}}});
     let confirmed = garden.tell(Ask::merge(&SHOOTS, namespace, name, confirmation).priority(Priority::Deletion)).await;
     match confirmed {
-        Err(error) if error.is_not_found() => return Ok(End::Past),
+        Err(error) if error.is_not_found() => return Ok(ShootEnd::Past),
         other => other?,
     }
-    garden.tell(Ask::delete(&SHOOTS, namespace, name).priority(Priority::Deletion)).await.map(|()| End::Coming)
+    garden.tell(Ask::delete(&SHOOTS, namespace, name).priority(Priority::Deletion)).await.map(|()| ShootEnd::Coming)
 }

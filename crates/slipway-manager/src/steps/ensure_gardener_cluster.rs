@@ -13,11 +13,10 @@ use slipway_kube::{
     gardener_cluster::{SECRET_KEY, secret_name},
     labels,
 };
-use slipway_model::ports::BoxFuture;
 
 use crate::{
     observe::Observation,
-    outcome::{Outcome, Said},
+    outcome::{ConditionUpdate, Outcome},
     ownership,
     pass::Pass,
     runtime::Step,
@@ -25,7 +24,7 @@ use crate::{
 };
 
 /// Orders the kubeconfig.
-pub struct EnsureGardenerCluster;
+pub(crate) struct EnsureGardenerCluster;
 
 /// Labels that are copied from the Runtime.
 const COPIED: [&str; 7] = [
@@ -39,12 +38,8 @@ const COPIED: [&str; 7] = [
 ];
 
 impl Step for EnsureGardenerCluster {
-    fn applies(&self, _: &Observation) -> bool {
-        true
-    }
-
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(order(pass))
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        order(pass).await
     }
 }
 
@@ -61,11 +56,11 @@ pub(super) async fn order(pass: &mut Pass) -> Outcome {
             if pass.seen.cluster.is_none() {
                 let text = "Gardener Cluster CR created";
                 let (of, reason) = (Type::KubeconfigReady, Reason::GardenerClusterCrCreated);
-                pass.report.say(Said::new(of, Status::Unknown, reason, text));
+                pass.report.set(ConditionUpdate::new(of, Status::Unknown, reason, text));
             }
             Outcome::Done
         }
-        Err(error) => Outcome::of_error(
+        Err(error) => Outcome::from_error(
             error,
             Type::KubeconfigReady,
             Reason::KubernetesErr,

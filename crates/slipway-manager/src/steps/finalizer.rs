@@ -10,37 +10,36 @@ use slipway_kube::{
     conditions::{Reason, Status, Type},
     runtime::FINALIZER,
 };
-use slipway_model::ports::BoxFuture;
 
 use crate::{observe::Observation, outcome::Outcome, pass::Pass, runtime::Step};
 
 /// Puts the finalizer on.
-pub struct EnsureFinalizer;
+pub(crate) struct EnsureFinalizer;
 
 /// Takes it off: the last thing done to a Runtime.
-pub struct ReleaseFinalizer;
+pub(crate) struct ReleaseFinalizer;
 
-fn has(runtime: &Runtime) -> bool {
+fn has_finalizer(runtime: &Runtime) -> bool {
     runtime.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER)
 }
 
 /// Versions are numbers, and a greater one is later. One that is no number is before all others: what was done is
 /// then done once more, which finds it done.
-fn number(version: Option<&str>) -> u64 {
+fn parse_version(version: Option<&str>) -> u64 {
     version.and_then(|version| version.parse().ok()).unwrap_or_default()
 }
 
 fn version(runtime: &Runtime) -> u64 {
-    number(runtime.metadata.resource_version.as_deref())
+    parse_version(runtime.metadata.resource_version.as_deref())
 }
 
 /// Answers the version of the Runtime that is as wanted; none if it is gone.
-async fn set(pass: &Pass, wanted: bool) -> Result<Option<u64>, access::Error> {
+async fn set_finalizer(pass: &Pass, wanted: bool) -> Result<Option<u64>, access::Error> {
     let (kcp, name) = (&pass.shared.kcp, pass.seen.name());
     let namespace = pass.shared.settings.namespace.clone();
     let mut current = (*pass.seen.runtime).clone();
     let mut is_last = false;
-    while has(&current) != wanted {
+    while has_finalizer(&current) != wanted {
         let mut finalizers = current.metadata.finalizers.clone().unwrap_or_default();
         finalizers.retain(|finalizer| finalizer != FINALIZER);
         if wanted {
@@ -49,7 +48,7 @@ async fn set(pass: &Pass, wanted: bool) -> Result<Option<u64>, access::Error> {
         let from = &current.metadata.resource_version;
         let change = json!({"metadata": {"resourceVersion": from, "finalizers": finalizers}});
         match kcp.send(Ask::merge(&RUNTIMES, &namespace, name, change)).await {
-            Ok(changed) => return Ok(Some(number(changed["metadata"]["resourceVersion"].as_str()))),
+            Ok(changed) => return Ok(Some(parse_version(changed["metadata"]["resourceVersion"].as_str()))),
             Err(error) if error.is_not_found() && !wanted => return Ok(None),
             Err(error) if error.is_conflict() && !is_last => {
                 let Some(now) = kcp.find(Ask::get(&RUNTIMES, &namespace, name)).await? else { return Ok(None) };
@@ -63,47 +62,43 @@ async fn set(pass: &Pass, wanted: bool) -> Result<Option<u64>, access::Error> {
 
 impl Step for EnsureFinalizer {
     fn applies(&self, seen: &Observation) -> bool {
-        !has(&seen.runtime) && version(&seen.runtime) >= seen.memory.finalizer_at
+        !has_finalizer(&seen.runtime) && version(&seen.runtime) >= seen.memory.finalizer_at
     }
 
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            match set(pass, true).await {
-                Ok(Some(version)) => {
-                    pass.remember(|memory| memory.finalizer_at = version);
-                    Outcome::Done
-                }
-                Ok(None) => Outcome::Halt,
-                Err(error) if error.is_not_found() => Outcome::Halt,
-                Err(error) => Outcome::with_status(
-                    error,
-                    Type::Provisioned,
-                    Reason::Initialised,
-                    Status::Unknown,
-                    "Runtime initialized",
-                ),
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        match set_finalizer(pass, true).await {
+            Ok(Some(version)) => {
+                pass.remember(|memory| memory.finalizer_at = version);
+                Outcome::Done
             }
-        })
+            Ok(None) => Outcome::Halt,
+            Err(error) if error.is_not_found() => Outcome::Halt,
+            Err(error) => Outcome::from_error_with(
+                error,
+                Type::Provisioned,
+                Reason::Initialised,
+                Status::Unknown,
+                "Runtime initialized",
+            ),
+        }
     }
 }
 
 impl Step for ReleaseFinalizer {
     fn applies(&self, seen: &Observation) -> bool {
-        has(&seen.runtime)
+        has_finalizer(&seen.runtime)
     }
 
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            match set(pass, false).await {
-                // The Runtime is gone, or goes with the last finalizer of others: nothing more is written.
-                Ok(_) => Outcome::Halt,
-                Err(error) => Outcome::of_error(
-                    error,
-                    Type::Deprovisioned,
-                    Reason::KubernetesErr,
-                    "The finalizer cannot be removed",
-                ),
-            }
-        })
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        match set_finalizer(pass, false).await {
+            // The Runtime is gone, or goes with the last finalizer of others: nothing more is written.
+            Ok(_) => Outcome::Halt,
+            Err(error) => Outcome::from_error(
+                error,
+                Type::Deprovisioned,
+                Reason::KubernetesErr,
+                "The finalizer cannot be removed",
+            ),
+        }
     }
 }

@@ -4,32 +4,26 @@ use slipway_kube::{
     RuntimeState,
     conditions::{Reason, Status, Type},
 };
-use slipway_model::ports::BoxFuture;
 
 use crate::{
-    observe::Observation,
-    outcome::{Outcome, Said},
+    outcome::{ConditionUpdate, Outcome},
     pass::Pass,
     runtime::Step,
 };
 
-/// Says so.
-pub struct ReadyStep;
+pub(crate) struct ReadyStep;
 
 impl Step for ReadyStep {
-    fn applies(&self, _: &Observation) -> bool {
-        true
-    }
-
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            let (of, reason) = (Type::Configured, Reason::AdministratorsConfigured);
-            pass.report.say(Said::new(of, Status::True, reason, "kubeconfig admin access updated"));
-            pass.report.state = Some(RuntimeState::Ready);
-            pass.report.completed = true;
-            pass.shared.metrics.aligned(&pass.seen.memory, pass.shared.clock.monotonic());
-            pass.remember(|memory| memory.changed_at = None);
-            Outcome::Done
-        })
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        let (of, reason) = (Type::Configured, Reason::AdministratorsConfigured);
+        pass.report.set(ConditionUpdate::new(of, Status::True, reason, "kubeconfig admin access updated"));
+        pass.report.state = Some(RuntimeState::Ready);
+        pass.report.is_completed = true;
+        let now = pass.shared.clock.monotonic();
+        if let Some(phases) = pass.seen.memory.alignment.finish(now) {
+            pass.shared.metrics.note_alignment(&phases);
+        }
+        pass.remember(|memory| _ = memory.alignment.finish(now));
+        Outcome::Done
     }
 }

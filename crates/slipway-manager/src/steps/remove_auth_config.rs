@@ -5,44 +5,35 @@ use slipway_kube::{
     conditions::{Reason, Status, Type},
     shoot::structured_auth_config_name,
 };
-use slipway_model::ports::BoxFuture;
 
 use crate::{
-    observe::Observation,
-    outcome::{Outcome, Said},
+    outcome::{ConditionUpdate, Outcome},
     pass::Pass,
     runtime::Step,
 };
 
-/// Removes it.
-pub struct RemoveAuthConfig;
+pub(crate) struct RemoveAuthConfig;
 
 impl Step for RemoveAuthConfig {
-    fn applies(&self, _: &Observation) -> bool {
-        true
-    }
-
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            // Named after the Shoot: where that is another Runtime's, so is this.
-            if pass.seen.foreign_owner().is_some() || pass.seen.rival.is_some() {
-                return Outcome::Done;
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        // Named after the Shoot: where that is another Runtime's, so is this.
+        if pass.seen.foreign_owner().is_some() || pass.seen.rival.is_some() {
+            return Outcome::Done;
+        }
+        let name = structured_auth_config_name(&pass.seen.runtime.spec.shoot.name);
+        let ask = Ask::delete(&CONFIG_MAPS, &pass.shared.settings.garden_namespace, &name);
+        match pass.shared.garden.tell(ask.priority(Priority::Deletion)).await {
+            Ok(()) => {
+                let (of, reason) = (Type::Deprovisioned, Reason::StructuredConfigDeleted);
+                pass.report.set(ConditionUpdate::new(of, Status::True, reason, "The operators' login is deleted"));
+                Outcome::Done
             }
-            let name = structured_auth_config_name(&pass.seen.runtime.spec.shoot.name);
-            let ask = Ask::delete(&CONFIG_MAPS, &pass.shared.settings.garden_namespace, &name);
-            match pass.shared.garden.tell(ask.priority(Priority::Deletion)).await {
-                Ok(()) => {
-                    let (of, reason) = (Type::Deprovisioned, Reason::StructuredConfigDeleted);
-                    pass.report.say(Said::new(of, Status::True, reason, "The operators' login is deleted"));
-                    Outcome::Done
-                }
-                Err(error) => Outcome::of_error(
-                    error,
-                    Type::Deprovisioned,
-                    Reason::GardenerErr,
-                    "The operators' login cannot be deleted",
-                ),
-            }
-        })
+            Err(error) => Outcome::from_error(
+                error,
+                Type::Deprovisioned,
+                Reason::GardenerErr,
+                "The operators' login cannot be deleted",
+            ),
+        }
     }
 }

@@ -10,19 +10,18 @@ use slipway_kube::{
     access::{Ask, resource::SEEDS},
     conditions::{Reason, Status, Type},
 };
-use slipway_model::ports::BoxFuture;
 
 use crate::{
     decide::{self, Apply},
     observe::Observation,
-    outcome::{Outcome, Said},
+    outcome::{ConditionUpdate, Outcome},
     pass::Pass,
     runtime::Step,
     seeds::Seed,
 };
 
 /// Asks for a Seed in the region.
-pub struct SeedCheck;
+pub(crate) struct SeedCheck;
 
 #[derive(Deserialize)]
 struct Seeds {
@@ -34,40 +33,40 @@ impl Step for SeedCheck {
         seen.runtime.spec.shoot.enforce_seed_location == Some(true) && decide::apply(seen) == Apply::Create
     }
 
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            let shoot = &pass.seen.runtime.spec.shoot;
-            let (provider, region) = (shoot.provider.provider_type.as_str(), shoot.region.as_str());
-            let cache = &pass.shared.caches.seeds;
-            let regions: BTreeSet<String> = if cache.is_synced() {
-                let usable = cache.all().into_values().filter(|seed| seed.is_usable(provider));
-                usable.map(|seed| seed.spec.provider.region.clone()).collect()
-            } else {
-                match pass.shared.garden.send_as::<Seeds>(Ask::list(&SEEDS, "")).await {
-                    Ok(seeds) => {
-                        let usable = seeds.items.into_iter().filter(|seed| seed.is_usable(provider));
-                        usable.map(|seed| seed.spec.provider.region).collect()
-                    }
-                    Err(error) => {
-                        return Outcome::of_error(
-                            error,
-                            Type::Provisioned,
-                            Reason::GardenerErr,
-                            "Seeds cannot be listed",
-                        );
-                    }
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        let shoot = &pass.seen.runtime.spec.shoot;
+        let (provider, region) = (shoot.provider.provider_type.as_str(), shoot.region.as_str());
+        let cache = &pass.shared.caches.seeds;
+        let regions: BTreeSet<String> = if cache.is_synced() {
+            let usable = cache.all().into_values().filter(|seed| seed.is_usable(provider));
+            usable.map(|seed| seed.spec.provider.region.clone()).collect()
+        } else {
+            match pass.shared.garden.send_as::<Seeds>(Ask::list(&SEEDS, "")).await {
+                Ok(seeds) => {
+                    let usable = seeds.items.into_iter().filter(|seed| seed.is_usable(provider));
+                    usable.map(|seed| seed.spec.provider.region).collect()
                 }
-            };
-            if regions.contains(region) {
-                return Outcome::Done;
+                Err(error) => {
+                    return Outcome::from_error(
+                        error,
+                        Type::Provisioned,
+                        Reason::GardenerErr,
+                        "Seeds cannot be listed",
+                    );
+                }
             }
-            let known = regions.into_iter().collect::<Vec<_>>().join(", ");
-            let message = format!(
-                "Seed not found: spec.shoot.enforceSeedLocation is set, but no seed of {provider} is in {region}; \
-                 regions with one: {}",
-                if known.is_empty() { "none" } else { &known }
-            );
-            Outcome::Fail { said: Said::new(Type::Provisioned, Status::False, Reason::SeedNotFound, message) }
-        })
+        };
+        if regions.contains(region) {
+            return Outcome::Done;
+        }
+        let known = regions.into_iter().collect::<Vec<_>>().join(", ");
+        let message = format!(
+            "Seed not found: spec.shoot.enforceSeedLocation is set, but no seed of {provider} is in {region}; \
+             regions with one: {}",
+            if known.is_empty() { "none" } else { &known }
+        );
+        Outcome::Fail {
+            condition: ConditionUpdate::new(Type::Provisioned, Status::False, Reason::SeedNotFound, message),
+        }
     }
 }

@@ -8,12 +8,11 @@ use slipway_kube::{
     access::{Ask, resource::CONFIG_MAPS},
     conditions::{Reason, Status, Type},
 };
-use slipway_model::ports::BoxFuture;
 
 use crate::{
     decide::{self, Apply},
     observe::{Observation, hash},
-    outcome::{Outcome, Said},
+    outcome::{ConditionUpdate, Outcome},
     pass::Pass,
     runtime::Step,
 };
@@ -22,40 +21,39 @@ use crate::{
 const KEY: &str = "config.yaml";
 
 /// Writes the login of operators.
-pub struct StructuredAuthConfig;
+pub(crate) struct StructuredAuthConfig;
 
 impl Step for StructuredAuthConfig {
     fn applies(&self, seen: &Observation) -> bool {
         matches!(decide::apply(seen), Apply::Create | Apply::Patch | Apply::Adopt)
     }
 
-    fn run<'a>(&'a self, pass: &'a mut Pass) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move {
-            let (name, text) = match pass.shared.blueprints.structured_auth(&pass.seen.runtime) {
-                Ok(config) => config,
-                Err(error) => {
-                    let message = format!("The operators' login cannot be made: {}: {}", error.path, error.message);
-                    let said = Said::new(Type::Provisioned, Status::False, Reason::OidcConfigurationErr, message);
-                    return Outcome::Fail { said };
-                }
-            };
-            let content = hash(text.as_bytes());
-            if pass.seen.memory.auth_config.as_deref() == Some(&content) && pass.seen.shoot.is_some() {
-                return Outcome::Done;
+    async fn run(&self, pass: &mut Pass) -> Outcome {
+        let (name, text) = match pass.shared.blueprints.structured_auth(&pass.seen.runtime) {
+            Ok(config) => config,
+            Err(error) => {
+                let message = format!("The operators' login cannot be made: {}: {}", error.path, error.message);
+                let condition =
+                    ConditionUpdate::new(Type::Provisioned, Status::False, Reason::OidcConfigurationErr, message);
+                return Outcome::Fail { condition };
             }
-            match write(pass, &name, &text).await {
-                Ok(()) => {
-                    pass.remember(|memory| memory.auth_config = Some(content.clone()));
-                    Outcome::Done
-                }
-                Err(error) => Outcome::of_error(
-                    error,
-                    Type::Provisioned,
-                    Reason::OidcConfigurationErr,
-                    "The operators' login cannot be written to Gardener",
-                ),
+        };
+        let content = hash(text.as_bytes());
+        if pass.seen.memory.auth_config.as_deref() == Some(&content) && pass.seen.shoot.is_some() {
+            return Outcome::Done;
+        }
+        match write(pass, &name, &text).await {
+            Ok(()) => {
+                pass.remember(|memory| memory.auth_config = Some(content.clone()));
+                Outcome::Done
             }
-        })
+            Err(error) => Outcome::from_error(
+                error,
+                Type::Provisioned,
+                Reason::OidcConfigurationErr,
+                "The operators' login cannot be written to Gardener",
+            ),
+        }
     }
 }
 

@@ -156,8 +156,7 @@ async fn an_outage_of_the_garden_is_waited_out_and_everything_follows() {
     }
     let open = || {
         let manager = world.manager.lock().expect("lock");
-        let breaker = manager.as_ref().expect("a manager").shared().garden.options().breaker.clone();
-        breaker.expect("a breaker").is_open()
+        manager.as_ref().expect("a manager").probe().garden_held_for().is_some()
     };
     world.until("the garden is left alone", open).await;
     let told = || names.iter().all(|name| world.condition(name, "Provisioned")["status"] == "False");

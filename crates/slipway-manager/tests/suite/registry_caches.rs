@@ -228,8 +228,7 @@ async fn a_cluster_with_the_module_is_listened_to() {
     owner.switch_on().await;
     owner.ask("first", json!({"upstream": "docker.io"})).await;
     assert_eq!((world.requests("skr", false), world.requests("skr", true)), before, "nobody is asked");
-    let shared = world.manager.lock().expect("lock").as_ref().expect("a manager").shared().clone();
-    slipway_manager::skr::registry_caches_changed(&shared, "shop");
+    world.manager.lock().expect("lock").as_ref().expect("a manager").probe().look_at_registry_caches("shop");
     owner.until_told("first", "Ready").await;
     owner.ask("second", json!({"upstream": "quay.io"})).await;
     owner.until_told("second", "Ready").await;

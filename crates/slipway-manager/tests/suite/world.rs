@@ -309,8 +309,7 @@ impl World {
     pub(crate) async fn until_idle(&self) {
         self.until("the manager is idle", || {
             let manager = self.manager.lock().expect("lock");
-            let shared = manager.as_ref().expect("a manager").shared();
-            shared.caches.are_synced() && shared.runtimes.is_idle() && shared.kubeconfigs.is_idle()
+            manager.as_ref().expect("a manager").probe().is_idle()
         })
         .await;
     }

@@ -10,7 +10,7 @@ use slipway_kube::{Runtime, Shoot};
 use slipway_manager::{
     blueprints::{Blueprints, Files},
     config::Switches,
-    skr,
+    prepared_hash,
 };
 
 use super::RoleError;
@@ -47,6 +47,6 @@ impl Draft<'_> {
     /// The hash that is written at the GardenerCluster once the cluster is prepared.
     pub fn prepared_hash(&self, shoot: &Value) -> Result<String, String> {
         let shoot: Shoot = serde_json::from_value(shoot.clone()).map_err(|error| error.to_string())?;
-        Ok(skr::prepared_hash(&self.runtime, Some(&shoot), &self.blueprints.shared_tenant()))
+        Ok(prepared_hash(&self.runtime, Some(&shoot), &self.blueprints.shared_tenant()))
     }
 }

@@ -181,7 +181,7 @@ fn is_event(how: How) -> bool {
     How::EVENTS.contains(&how)
 }
 
-fn answered(code: u16, reason: &str) -> Error {
+pub(crate) fn answered(code: u16, reason: &str) -> Error {
     let mut response = http::Response::builder().status(code);
     if code == 429 {
         response = response.header("Retry-After", "1");

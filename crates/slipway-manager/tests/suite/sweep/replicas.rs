@@ -94,9 +94,8 @@ async fn two_managers_killed_at_random_make_a_hundred_clusters_once_each() {
             }
             // Several looks between two deaths: no shard has two masters.
             for _ in 0..10 + chance.next_u64() % 60 {
-                let held = |replica: &Option<Manager>| {
-                    replica.as_ref().map(|it| it.shared().shards.held()).unwrap_or_default()
-                };
+                let held =
+                    |replica: &Option<Manager>| replica.as_ref().map(|it| it.probe().shards()).unwrap_or_default();
                 let both: BTreeSet<u32> = held(&replicas[0]).intersection(&held(&replicas[1])).copied().collect();
                 assert!(both.is_empty(), "two replicas have {both:?}");
                 clock::sleep(Duration::from_millis(10)).await;
@@ -109,7 +108,7 @@ async fn two_managers_killed_at_random_make_a_hundred_clusters_once_each() {
                 started += 1;
                 let place = &mut replicas[(chance.next_u64() % 2) as usize];
                 match place.take() {
-                    Some(manager) if chance.next_u64().is_multiple_of(2) => manager.stop().await,
+                    Some(manager) if chance.next_u64().is_multiple_of(2) => _ = manager.stop().await,
                     crashed => drop(crashed),
                 }
                 *place = Some(replica(&world, started));

@@ -222,9 +222,7 @@ impl Stage {
 
     pub(crate) fn is_idle(&self) -> bool {
         let manager = self.world.manager.lock().expect("lock");
-        let Some(manager) = manager.as_ref() else { return false };
-        let shared = manager.shared();
-        shared.caches.are_synced() && shared.runtimes.is_idle() && shared.kubeconfigs.is_idle()
+        manager.as_ref().is_some_and(|manager| manager.probe().is_idle())
     }
 
     /// Waits until it is true and the world is as wanted; whoever dies meanwhile is replaced.

@@ -15,11 +15,8 @@ use slipway_kube::{
 };
 use slipway_model::time::Timestamp;
 
-use super::namespace;
-use crate::{
-    decide::caches::{Credentials, MOST, Wish, by_age, is_name},
-    status::time,
-};
+use super::decide::{Credentials, MOST, Wish, is_name, sort_by_age};
+use crate::{skr::namespace, status::to_kubernetes};
 
 /// The module that makes caches possible.
 const MODULE: &str = "registry-cache";
@@ -49,7 +46,7 @@ struct Config {
 
 /// What a wish is told.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-struct Told {
+struct WishStatus {
     /// `Pending`, `Ready` or `Failed`.
     #[serde(default)]
     state: String,
@@ -64,20 +61,20 @@ struct Secret {
 }
 
 /// What a cluster asks for.
-pub struct Asked {
+pub(super) struct WishList {
     /// The wishes, by age.
-    pub wishes: Vec<Wish>,
+    pub(super) wishes: Vec<Wish>,
     /// Whether the module has brought its kind.
-    pub has_kind: bool,
+    pub(super) has_kind: bool,
     /// Whether these are all.
-    pub is_whole: bool,
+    pub(super) is_whole: bool,
     /// By identity: the version it was read at, and what it was told.
-    told: BTreeMap<String, (Option<String>, Told)>,
+    statuses: BTreeMap<String, (Option<String>, WishStatus)>,
 }
 
 /// How a wish stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing<'a> {
+pub(super) enum Standing<'a> {
     /// On its way into the Shoot.
     Pending,
     /// In the Shoot, and Gardener is done with it.
@@ -92,7 +89,7 @@ fn has_module(kyma: &Value) -> bool {
 }
 
 /// What the cluster asks for; none where the module is off.
-pub async fn look(skr: &Access) -> Result<Option<Asked>, Error> {
+pub(super) async fn read(skr: &Access) -> Result<Option<WishList>, Error> {
     let kyma: Option<Value> = skr.find(Ask::get(&KYMAS, namespace::KYMA_SYSTEM, KYMA)).await?;
     if !kyma.as_ref().is_some_and(has_module) {
         return Ok(None);
@@ -104,41 +101,41 @@ pub async fn look(skr: &Access) -> Result<Option<Asked>, Error> {
     let rest = configs.as_ref().and_then(|configs| configs.metadata.continue_.as_deref()).unwrap_or_default();
     let is_whole = rest.is_empty();
     let configs = configs.map(|configs| configs.items).unwrap_or_default();
-    let (mut wishes, mut told) = (Vec::new(), BTreeMap::new());
+    let (mut wishes, mut statuses) = (Vec::new(), BTreeMap::new());
     for config in configs.into_iter().filter(|config| config.metadata.deletion_timestamp.is_none()) {
         let metadata = config.metadata;
         let uid = metadata.uid.unwrap_or_default();
         // A status that nobody can read is none.
         let status = serde_json::from_value(config.status).unwrap_or_default();
-        told.insert(uid.clone(), (metadata.resource_version, status));
+        statuses.insert(uid.clone(), (metadata.resource_version, status));
         wishes.push(Wish {
             name: metadata.name.unwrap_or_default(),
             namespace: metadata.namespace.unwrap_or_default(),
             uid,
             created: metadata.creation_timestamp.map(|time| time.0.to_string()).unwrap_or_default(),
-            config: read(config.spec),
+            config: parse(config.spec),
             credentials: None,
         });
     }
-    by_age(&mut wishes);
+    sort_by_age(&mut wishes);
     for wish in wishes.iter_mut().take(MOST) {
         let name = wish.config.as_ref().ok().and_then(|config| config.secret_reference_name.as_ref());
         let Some(name) = name.filter(|name| is_name(name)) else { continue };
         let secret: Option<Secret> = skr.find(Ask::get(&SECRETS, &wish.namespace, name)).await?;
         wish.credentials = secret.map(|secret| Credentials(secret.data));
     }
-    Ok(Some(Asked { wishes, has_kind, is_whole, told }))
+    Ok(Some(WishList { wishes, has_kind, is_whole, statuses }))
 }
 
 /// Only what is missing or of the wrong type is said: the library would quote what stands there.
-fn read(spec: Value) -> Result<RegistryCacheConfig, String> {
+fn parse(spec: Value) -> Result<RegistryCacheConfig, String> {
     serde_json::from_value(spec)
         .map_err(|_| "spec cannot be read: upstream is missing, or a field has another type than it should".to_owned())
 }
 
-impl Asked {
+impl WishList {
     /// Tells each wish how it stands, where that is news; answers whether all have heard it.
-    pub async fn tell<'a>(
+    pub(super) async fn report<'a>(
         &self,
         skr: &Access,
         now: Timestamp,
@@ -146,8 +143,8 @@ impl Asked {
     ) -> Result<bool, Error> {
         let mut have_all = true;
         for wish in &self.wishes {
-            let (version, before) = self.told.get(&wish.uid).cloned().unwrap_or_default();
-            let after = told(&before, standing(wish), now);
+            let (version, before) = self.statuses.get(&wish.uid).cloned().unwrap_or_default();
+            let after = next_status(&before, standing(wish), now);
             if after == before {
                 continue;
             }
@@ -168,7 +165,7 @@ impl Asked {
 }
 
 /// What a wish is told: its state, and our condition beside those of others.
-fn told(before: &Told, standing: Standing<'_>, now: Timestamp) -> Told {
+fn next_status(before: &WishStatus, standing: Standing<'_>, now: Timestamp) -> WishStatus {
     let (state, status, reason, message) = match standing {
         Standing::Pending => ("Pending", "Unknown", Reason::RegistryCacheConfigured, ""),
         Standing::Ready => ("Ready", "True", Reason::RegistryCacheConfigured, ""),
@@ -178,7 +175,7 @@ fn told(before: &Told, standing: Standing<'_>, now: Timestamp) -> Told {
     let mut conditions = before.conditions.clone();
     let known = conditions.iter().position(|condition| condition.type_ == of);
     let same = known.map(|place| &conditions[place]).filter(|it| it.status == status);
-    let since: Time = same.map_or_else(|| time(now), |it| it.last_transition_time.clone());
+    let since: Time = same.map_or_else(|| to_kubernetes(now), |it| it.last_transition_time.clone());
     let condition = Condition {
         type_: of.to_owned(),
         status: status.to_owned(),
@@ -191,7 +188,7 @@ fn told(before: &Told, standing: Standing<'_>, now: Timestamp) -> Told {
         Some(place) => conditions[place] = condition,
         None => conditions.push(condition),
     }
-    Told { state: state.to_owned(), conditions }
+    WishStatus { state: state.to_owned(), conditions }
 }
 
 #[cfg(test)]
@@ -210,16 +207,16 @@ mod tests {
     #[test]
     fn news_are_told_once_and_the_conditions_of_others_stay() {
         let (early, late) = (Timestamp::from_micros(1_000_000), Timestamp::from_micros(9_000_000));
-        let others: Told = serde_json::from_value(json!({"conditions": [{
+        let others: WishStatus = serde_json::from_value(json!({"conditions": [{
             "type": "RegistryCacheValidated", "status": "True", "reason": "RegistryCacheValidated", "message": "",
             "lastTransitionTime": "2026-11-01T00:00:00Z"}]}))
-        .expect("told");
-        let pending = told(&others, Standing::Pending, early);
+        .expect("a status");
+        let pending = next_status(&others, Standing::Pending, early);
         assert_eq!((pending.state.as_str(), pending.conditions.len()), ("Pending", 2));
-        assert_eq!(told(&pending, Standing::Pending, late), pending);
-        let ready = told(&pending, Standing::Ready, late);
+        assert_eq!(next_status(&pending, Standing::Pending, late), pending);
+        let ready = next_status(&pending, Standing::Ready, late);
         assert_eq!((ready.state.as_str(), ready.conditions[1].status.as_str()), ("Ready", "True"));
-        let failed = told(&ready, Standing::Failed("spec.upstream"), late);
+        let failed = next_status(&ready, Standing::Failed("spec.upstream"), late);
         assert_eq!((failed.state.as_str(), failed.conditions[1].message.as_str()), ("Failed", "spec.upstream"));
         assert_eq!(failed.conditions[0], others.conditions[0]);
     }

@@ -14,7 +14,7 @@ use slipway_kube::access::{
     cache::{Cache, Change, Projection, Source},
     resource::REGISTRY_CACHE_CONFIGS,
 };
-use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{observe::hash, shared::Shared};
 
@@ -61,20 +61,15 @@ impl Projection for WishView {
 struct Watch {
     /// The kubeconfig it was begun with.
     hash: String,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+    /// Ends it.
+    _end: DropGuard,
 }
 
 /// The clusters that are listened to.
 #[derive(Default)]
-pub struct RegistryWatches(Mutex<HashMap<String, Watch>>);
+pub(super) struct Watches(Mutex<HashMap<String, Watch>>);
 
-impl RegistryWatches {
+impl Watches {
     /// Listens to a cluster, with the kubeconfig of this hash.
     pub(super) fn begin(&self, shared: &Arc<Shared>, name: &str, hash: &str, skr: Access) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +87,7 @@ impl RegistryWatches {
         let (to, of) = (Arc::downgrade(shared), name.to_owned());
         let wake = Arc::new(move || {
             if let Some(shared) = to.upgrade() {
-                super::registry_caches_changed(&shared, &of);
+                super::look_soon(&shared, &of);
             }
         });
         let cache = Cache::<WishView>::default();
@@ -102,30 +97,33 @@ impl RegistryWatches {
                 changed();
             }
         });
-        let task = tokio::spawn(async move {
+        let end = CancellationToken::new();
+        let ended = end.clone();
+        shared.tasks.listen(async move {
             // Once when the list is there: what changed between the last look and the list is told by nobody.
             let begun = async {
                 cache.until_synced().await;
                 wake();
             };
-            futures::join!(cache.clone().run(source, on_change), begun);
+            let both = futures::future::join(cache.clone().run(source, on_change), begun);
+            ended.run_until_cancelled(both).await;
         });
-        all.insert(name.to_owned(), Watch { hash: hash.to_owned(), task });
+        all.insert(name.to_owned(), Watch { hash: hash.to_owned(), _end: end.drop_guard() });
     }
 
     /// Stops listening to one.
-    pub fn end(&self, name: &str) {
+    pub(super) fn end(&self, name: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
     }
 
     /// Stops listening to all but these. Whoever says which may ask here meanwhile.
-    pub fn keep(&self, these: impl Fn(&str) -> bool) {
+    pub(super) fn keep(&self, these: impl Fn(&str) -> bool) {
         let names: Vec<String> = self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
         names.iter().filter(|name| !these(name)).for_each(|name| self.end(name));
     }
 
     /// Whether a cluster is listened to with another kubeconfig than this one.
-    pub fn is_outdated(&self, name: &str, hash: Option<&str>) -> bool {
+    pub(super) fn is_outdated(&self, name: &str, hash: Option<&str>) -> bool {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(name).is_some_and(|watch| Some(watch.hash.as_str()) != hash)
     }
@@ -135,11 +133,11 @@ impl RegistryWatches {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn who_says_which_are_kept_may_ask_meanwhile() {
-        let watches = RegistryWatches::default();
+    #[test]
+    fn who_says_which_are_kept_may_ask_meanwhile() {
+        let watches = Watches::default();
         for (name, hash) in [("one", "old"), ("two", "new")] {
-            let watch = Watch { hash: hash.to_owned(), task: tokio::spawn(std::future::pending()) };
+            let watch = Watch { hash: hash.to_owned(), _end: CancellationToken::new().drop_guard() };
             watches.0.lock().expect("lock").insert(name.to_owned(), watch);
         }
         watches.keep(|name| !watches.is_outdated(name, Some("new")));

@@ -12,10 +12,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use slipway_kube::runtime::{GarbageCollection, ImageRegistryCache, RegistryCacheConfig, RegistryCacheVolume};
 use slipway_model::time::hours;
 
-use crate::{go_duration, observe::Observation};
+use crate::go_duration;
 
 /// More than this many caches are a mistake: each is a volume and a workload in the cluster.
-pub const MOST: usize = 50;
+pub(super) const MOST: usize = 50;
 /// The longest text of a customer that is quoted.
 const QUOTED: usize = 80;
 /// The user of Google's registries, whose password is a JSON object with these fields and no others.
@@ -36,7 +36,7 @@ const GOOGLE_FIELDS: [&str; 11] = [
 
 /// Credentials for a registry, in Base64 as Secrets have them. They are carried, and never shown.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Credentials(pub BTreeMap<String, String>);
+pub(super) struct Credentials(pub(super) BTreeMap<String, String>);
 
 impl std::fmt::Debug for Credentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -46,66 +46,36 @@ impl std::fmt::Debug for Credentials {
 
 /// One wish, as it stands in the cluster.
 #[derive(Debug, Clone)]
-pub struct Wish {
-    /// Its name.
-    pub name: String,
-    /// Its namespace.
-    pub namespace: String,
-    /// Its identity.
-    pub uid: String,
+pub(super) struct Wish {
+    pub(super) name: String,
+    pub(super) namespace: String,
+    pub(super) uid: String,
     /// Since when it is there, as RFC 3339, which sorts as text.
-    pub created: String,
+    pub(super) created: String,
     /// What is wished for; or why it cannot be read.
-    pub config: Result<RegistryCacheConfig, String>,
+    pub(super) config: Result<RegistryCacheConfig, String>,
     /// The content of the Secret that it names, if there is one.
-    pub credentials: Option<Credentials>,
+    pub(super) credentials: Option<Credentials>,
 }
 
 /// What becomes of wishes.
 #[derive(Debug, Default, PartialEq)]
-pub struct Caches {
+pub(super) struct Decision {
     /// The caches of the cluster, by namespace and name.
-    pub wanted: Vec<ImageRegistryCache>,
+    pub(super) wanted: Vec<ImageRegistryCache>,
     /// Wishes that are not met, by identity, and why.
-    pub refused: BTreeMap<String, String>,
-}
-
-/// Whether what a cluster asks for is to be looked at now.
-pub fn is_due(seen: &Observation) -> bool {
-    let (memory, present) = (&seen.memory, &seen.runtime.spec.image_registry_cache);
-    let is_wanted = seen.registry.watch_is_outdated
-        || memory.caches_due.is_some_and(|due| seen.now >= due)
-        || memory.caches_wanted.as_ref().is_some_and(|wanted| wanted != present);
-    can_look(seen) && is_wanted && seen.now >= memory.caches_not_before
-}
-
-/// Whether its caches are to be looked at as soon as the Shoot is as it should be.
-pub fn is_unsettled(seen: &Observation) -> bool {
-    // What is not patched never settles.
-    can_look(seen) && seen.memory.caches_unsettled && !seen.is_suspended()
-}
-
-/// How long until the next look; none where nobody looks.
-pub fn until_look(seen: &Observation, now: Duration) -> Option<Duration> {
-    let due = seen.memory.caches_due.filter(|_| can_look(seen))?;
-    let due = if is_unsettled(seen) { Duration::ZERO } else { due };
-    Some(due.max(seen.memory.caches_not_before).saturating_sub(now))
-}
-
-/// There is a way into the cluster, and somebody answers there.
-fn can_look(seen: &Observation) -> bool {
-    seen.memory.caches_due.is_some() && seen.secret.is_some() && !seen.is_asleep()
+    pub(super) refused: BTreeMap<String, String>,
 }
 
 /// The oldest first: of two who want the same, the first one has it.
-pub fn by_age(wishes: &mut [Wish]) {
+pub(super) fn sort_by_age(wishes: &mut [Wish]) {
     let key = |wish: &Wish| (wish.created.clone(), wish.namespace.clone(), wish.name.clone());
     wishes.sort_by_key(key);
 }
 
 /// What becomes of these wishes, given the caches there are. Wishes come by age.
-pub fn caches(wishes: &[Wish], present: &[ImageRegistryCache]) -> Caches {
-    let mut all = Caches::default();
+pub(super) fn decide(wishes: &[Wish], present: &[ImageRegistryCache]) -> Decision {
+    let mut all = Decision::default();
     let mut upstreams = BTreeSet::new();
     for (place, wish) in wishes.iter().enumerate() {
         let upstream = wish.config.as_ref().map(|config| config.upstream.as_str()).unwrap_or_default();
@@ -137,8 +107,8 @@ pub fn caches(wishes: &[Wish], present: &[ImageRegistryCache]) -> Caches {
 }
 
 /// The same where only a part of the wishes was read: nobody knows who asks for the other caches, so they stay.
-pub fn caches_of_part(wishes: &[Wish], present: &[ImageRegistryCache]) -> Caches {
-    let mut all = caches(wishes, present);
+pub(super) fn decide_from_part(wishes: &[Wish], present: &[ImageRegistryCache]) -> Decision {
+    let mut all = decide(wishes, present);
     let is_unread = |cache: &&ImageRegistryCache| {
         wishes.iter().all(|wish| wish.uid != cache.uid)
             && all.wanted.iter().all(|other| other.config.upstream != cache.config.upstream)
@@ -168,8 +138,8 @@ fn judge(
     let RegistryCacheConfig { upstream, remote_url, secret_reference_name, proxy, http: _, volume, garbage_collection } =
         &config;
     if !is_host(upstream) {
-        let shown = shown(upstream);
-        return Err(format!("spec.upstream is {shown}, but must be a host such as docker.io or my.example:5000"));
+        let quoted = quote(upstream);
+        return Err(format!("spec.upstream is {quoted}, but must be a host such as docker.io or my.example:5000"));
     }
     if upstreams.contains(upstream) {
         return Err(format!("spec.upstream: {upstream} has a cache already, asked for by another resource"));
@@ -184,22 +154,22 @@ fn judge(
         }
     }
     if let Some(RegistryCacheVolume { size, storage_class_name }) = volume {
-        if let Some(size) = size.as_deref().filter(|size| amount(size).is_none()) {
-            return Err(format!("spec.volume.size is {}, but must be an amount such as 10Gi", shown(size)));
+        if let Some(size) = size.as_deref().filter(|size| parse_amount(size).is_none()) {
+            return Err(format!("spec.volume.size is {}, but must be an amount such as 10Gi", quote(size)));
         }
         if storage_class_name.as_deref().is_some_and(|name| !is_name(name)) {
             return Err("spec.volume.storageClassName must be the name of a storage class".to_owned());
         }
     }
-    let Some(ttl) = life(garbage_collection.as_ref()) else {
+    let Some(ttl) = parse_life(garbage_collection.as_ref()) else {
         return Err("spec.garbageCollection.ttl must be a duration such as 168h, or 0s for never".to_owned());
     };
     if let Some(before) = before {
         let anew = "delete the resource, wait until its cache is gone from the Runtime, and create it anew";
-        if room(before.volume.as_ref()) != room(volume.as_ref()) {
+        if measure(before.volume.as_ref()) != measure(volume.as_ref()) {
             return Err(format!("spec.volume cannot be changed; {anew}"));
         }
-        if !ttl.is_zero() && life(before.garbage_collection.as_ref()) == Some(Duration::ZERO) {
+        if !ttl.is_zero() && parse_life(before.garbage_collection.as_ref()) == Some(Duration::ZERO) {
             return Err(format!(
                 "spec.garbageCollection.ttl: collection that was switched off cannot be switched on; {anew}"
             ));
@@ -212,14 +182,16 @@ fn judge(
         }
         match &wish.credentials {
             None => return Err(wrong(&format!("there is no Secret {name} in namespace {}", wish.namespace))),
-            Some(credentials) => check(credentials).map_err(|what| wrong(&format!("Secret {name} {what}")))?,
+            Some(credentials) => {
+                check_credentials(credentials).map_err(|what| wrong(&format!("Secret {name} {what}")))?
+            }
         }
     }
     Ok(config)
 }
 
 /// Whether Gardener would take these. Never says what is in them.
-fn check(Credentials(data): &Credentials) -> Result<(), &'static str> {
+fn check_credentials(Credentials(data): &Credentials) -> Result<(), &'static str> {
     let decoded = |key: &str| data.get(key).and_then(|value| STANDARD.decode(value).ok());
     let (Some(username), Some(password), 2) = (decoded("username"), decoded("password"), data.len()) else {
         return Err("must have username and password, and nothing else");
@@ -241,7 +213,7 @@ fn check(Credentials(data): &Credentials) -> Result<(), &'static str> {
 }
 
 /// A text of a customer, short and in quotes.
-fn shown(text: &str) -> String {
+fn quote(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
         None => format!("{text:?}"),
@@ -249,19 +221,19 @@ fn shown(text: &str) -> String {
 }
 
 /// After which time images are forgotten; none if it is no duration.
-fn life(collection: Option<&GarbageCollection>) -> Option<Duration> {
+fn parse_life(collection: Option<&GarbageCollection>) -> Option<Duration> {
     collection.map_or(Some(hours(168)), |it| go_duration::parse(&it.ttl))
 }
 
 const DEFAULT_SIZE: &str = "10Gi";
 
-fn room(volume: Option<&RegistryCacheVolume>) -> (Option<f64>, Option<&str>) {
+fn measure(volume: Option<&RegistryCacheVolume>) -> (Option<f64>, Option<&str>) {
     let size = volume.and_then(|volume| volume.size.as_deref()).unwrap_or(DEFAULT_SIZE);
-    (amount(size), volume.and_then(|volume| volume.storage_class_name.as_deref()))
+    (parse_amount(size), volume.and_then(|volume| volume.storage_class_name.as_deref()))
 }
 
 /// A name, as most kinds take it: labels of small letters, digits and `-`, with dots between.
-pub fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(is_inner) && !label.starts_with('-') && !label.ends_with('-')
@@ -282,7 +254,7 @@ fn is_url(text: &str) -> bool {
 }
 
 /// A positive amount, as Kubernetes writes them.
-fn amount(text: &str) -> Option<f64> {
+fn parse_amount(text: &str) -> Option<f64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let (powers, base) = match unit.strip_suffix('i') {
@@ -360,7 +332,7 @@ mod tests {
             (login(GOOGLE, r#"{"type": "x", "more": "y"}"#), "JSON key"),
         ] {
             let told = format!("{wish:?}");
-            let all = caches(&[wish], &[]);
+            let all = decide(&[wish], &[]);
             if wrong.is_empty() {
                 assert_eq!((all.wanted.len(), all.refused.len()), (1, 0), "{told}: {all:?}");
             } else {
@@ -374,8 +346,8 @@ mod tests {
         let (mut young, old) = (wish("a", json!({"upstream": "x.io"})), wish("b", json!({"upstream": "x.io"})));
         young.created = "2026-11-02T00:00:00Z".to_owned();
         let mut wishes = [young, old];
-        by_age(&mut wishes);
-        let all = caches(&wishes, &[]);
+        sort_by_age(&mut wishes);
+        let all = decide(&wishes, &[]);
         assert_eq!(all.wanted.iter().map(|cache| cache.name.as_str()).collect::<Vec<_>>(), ["b"]);
         assert!(all.refused["uid-a"].contains("already"), "{all:?}");
     }
@@ -387,9 +359,9 @@ mod tests {
             config.as_object_mut().expect("object").extend(extra.as_object().expect("object").clone());
             config
         };
-        let present = caches(&[wish("a", config(json!({})))], &[]).wanted;
+        let present = decide(&[wish("a", config(json!({})))], &[]).wanted;
         let refused = |name: &str, change: Value, wrong: &str| {
-            let all = caches(&[wish(name, config(change))], &present);
+            let all = decide(&[wish(name, config(change))], &present);
             assert_eq!(all.wanted, present);
             assert!(all.refused[&format!("uid-{name}")].contains(wrong), "{all:?}");
         };
@@ -400,13 +372,13 @@ mod tests {
         // Made anew before Gardener has forgotten the old one.
         refused("b", json!({"volume": {"size": "30Gi"}}), "spec.volume");
         for change in [json!({"upstream": "y.io", "volume": {"size": "30Gi"}}), json!({"volume": {"size": "1024Mi"}})] {
-            assert_eq!(caches(&[wish("a", config(change))], &present).refused, BTreeMap::new());
+            assert_eq!(decide(&[wish("a", config(change))], &present).refused, BTreeMap::new());
         }
-        assert_eq!(caches(&[], &present), Caches::default(), "what nobody asks for any more goes");
+        assert_eq!(decide(&[], &present), Decision::default(), "what nobody asks for any more goes");
         let others = [wish("c", json!({"upstream": "z.io"}))];
-        let upstreams = |all: Caches| all.wanted.into_iter().map(|it| it.config.upstream).collect::<Vec<_>>();
-        assert_eq!(upstreams(caches_of_part(&others, &present)), ["x.io", "z.io"], "unless somebody may still ask");
-        assert_eq!(upstreams(caches(&others, &present)), ["z.io"]);
+        let upstreams = |all: Decision| all.wanted.into_iter().map(|it| it.config.upstream).collect::<Vec<_>>();
+        assert_eq!(upstreams(decide_from_part(&others, &present)), ["x.io", "z.io"], "unless somebody may still ask");
+        assert_eq!(upstreams(decide(&others, &present)), ["z.io"]);
     }
 
     #[test]
@@ -415,8 +387,8 @@ mod tests {
             let sized = |upstream: &str, size: &str| json!({"upstream": upstream, "volume": {"size": size}});
             [wish("a", sized(first, "1Gi")), wish("b", sized(second, "2Gi"))]
         };
-        let present = caches(&both("x.io", "y.io"), &[]).wanted;
-        let all = caches(&both("y.io", "x.io"), &present);
+        let present = decide(&both("x.io", "y.io"), &[]).wanted;
+        let all = decide(&both("y.io", "x.io"), &present);
         assert_eq!((&all.wanted, all.refused.len()), (&present, 2));
     }
 
@@ -424,11 +396,11 @@ mod tests {
     fn there_is_an_end_to_wishes_and_texts_and_credentials_are_not_shown() {
         let many: Vec<Wish> =
             (0..60).map(|it| wish(&format!("c{it:02}"), json!({"upstream": format!("r{it}.io")}))).collect();
-        let all = caches(&many, &[]);
+        let all = decide(&many, &[]);
         assert_eq!((all.wanted.len(), all.refused.len()), (MOST, 10));
         let (long, proxy) = ("!".repeat(1_000), json!({"httpProxy": "http://anna:hunter2@proxy.example"}));
         for config in [json!({"upstream": long}), json!({"upstream": "x.io", "proxy": proxy})] {
-            let told = caches(&[wish("a", config)], &[]).refused["uid-a"].clone();
+            let told = decide(&[wish("a", config)], &[]).refused["uid-a"].clone();
             assert!(told.len() < 300 && !told.contains("hunter2"), "{told}");
         }
         let secret = with(wish("a", json!({"upstream": "x.io"})), &[("password", "hunter2")]);
@@ -437,7 +409,7 @@ mod tests {
 
     #[test]
     fn what_the_api_fills_in_is_filled_in_here() {
-        let all = caches(&[wish("a", json!({"upstream": "x.io", "volume": {"size": null}}))], &[]);
+        let all = decide(&[wish("a", json!({"upstream": "x.io", "volume": {"size": null}}))], &[]);
         assert_eq!(all.wanted[0].config.volume.as_ref().and_then(|it| it.size.as_deref()), Some(DEFAULT_SIZE));
     }
 }
