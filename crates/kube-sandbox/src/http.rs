@@ -29,7 +29,7 @@ use http::{HeaderMap, Method, Request, Response, header};
 
 use self::{
     path::{Query, Route},
-    resource::Asked,
+    resource::ObjectRequest,
 };
 use super::{
     auth::{authn, review},
@@ -207,8 +207,14 @@ async fn answer(
             let body = body::read(body).await?;
             // A body is shared, not copied; nobody else sets it.
             let _ = kept.set(body.clone());
-            let asked =
-                Asked { cluster, user, target: &target, method: &head.method, query: &query, headers: &head.headers };
+            let asked = ObjectRequest {
+                cluster,
+                user,
+                target: &target,
+                method: &head.method,
+                query: &query,
+                headers: &head.headers,
+            };
             asked.serve(body).await
         }
         Route::Other => {

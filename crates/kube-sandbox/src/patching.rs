@@ -42,7 +42,7 @@ impl Call<'_> {
                     );
                     return Err(Status::conflict(&self.kind.group, &self.kind.plural, name, &why));
                 }
-                let mut new = self.applied(None, patch)?;
+                let mut new = self.apply_fields(None, patch)?;
                 metadata::of(&mut new).insert("name".to_owned(), json!(name));
                 match self.create(new, How::Apply).await {
                     // Somebody else made it in between: then it is there to be changed.
@@ -53,12 +53,12 @@ impl Call<'_> {
         }
         let how = if matches!(patch, Patch::Apply { .. }) { How::Apply } else { How::Patch };
         self.change(name, how, |old| {
-            let mut new = self.patched(old, patch)?;
+            let mut new = self.apply_patch(old, patch)?;
             let unknown = self.kind.schema.prune(&mut new);
             if !matches!(patch, Patch::Apply { .. }) {
                 self.complain_in_patch(&unknown, patch)?;
                 if let Some(why) = self.kind.schema.undecodable(&new) {
-                    return Err(refused(patch, &why));
+                    return Err(refuse_patch(patch, &why));
                 }
             }
             Ok(new)
@@ -66,7 +66,7 @@ impl Call<'_> {
         .await
     }
 
-    fn patched(&self, old: &Value, patch: &Patch) -> Result<Value, Status> {
+    fn apply_patch(&self, old: &Value, patch: &Patch) -> Result<Value, Status> {
         if let Some(Subresource::Scale { .. }) = self.kind.subresource(self.subresource) {
             let scale = self.scale_of(old);
             let new = match patch {
@@ -80,22 +80,22 @@ impl Call<'_> {
             Patch::Json(patch) => patch::json(old, patch).map_err(Status::from),
             Patch::Merge(patch) => patch::merge(old, patch).map_err(Status::from),
             Patch::Strategic(patch) => patch::strategic(old, patch, &self.kind.schema).map_err(Status::from),
-            Patch::Apply { .. } => self.applied(Some(old), patch),
+            Patch::Apply { .. } => self.apply_fields(Some(old), patch),
         }
     }
 
-    fn applied(&self, live: Option<&Value>, patch: &Patch) -> Result<Value, Status> {
+    fn apply_fields(&self, live: Option<&Value>, patch: &Patch) -> Result<Value, Status> {
         let Patch::Apply { object, force } = patch else { return Err(Status::internal("no apply")) };
         let (time, api_version) = (clock::seconds(self.now), self.kind.api_version());
         let (name, subresource) = (self.manager, self.subresource);
         let manager =
             Manager { name, operation: Operation::Apply, api_version: &api_version, subresource, time: &time };
-        let object = self.confined(object);
+        let object = self.keep_endpoint_fields(object);
         Ok(apply::apply(live, &object, &manager, *force, &self.kind.schema)?)
     }
 
     /// What of an applied object the endpoint takes: the rest is neither set nor owned.
-    fn confined(&self, applied: &Value) -> Value {
+    fn keep_endpoint_fields(&self, applied: &Value) -> Value {
         let mut confined = applied.clone();
         if let Some(fields) = confined.as_object_mut() {
             match self.kind.subresource(self.subresource) {
@@ -123,7 +123,7 @@ impl Call<'_> {
                 Ok(())
             }
             FieldValidation::Strict if said.is_empty() => Ok(()),
-            FieldValidation::Strict => Err(refused(patch, &format!("strict decoding error: {}", said.join(", ")))),
+            FieldValidation::Strict => Err(refuse_patch(patch, &format!("strict decoding error: {}", said.join(", ")))),
         }
     }
 
@@ -175,7 +175,7 @@ impl Call<'_> {
 }
 
 /// 422 about the patch itself.
-fn refused(patch: &Patch, why: &str) -> Status {
+fn refuse_patch(patch: &Patch, why: &str) -> Status {
     let (Patch::Json(sent) | Patch::Merge(sent) | Patch::Strategic(sent) | Patch::Apply { object: sent, .. }) = patch;
     Status::invalid("", "", "", vec![Cause::invalid("patch", &json!(sent.to_string()), why)])
 }

@@ -67,7 +67,7 @@ struct Granted {
     expires_in: u64,
 }
 
-struct Kept {
+struct CachedToken {
     header: HeaderValue,
     renew_at: Duration,
 }
@@ -80,7 +80,7 @@ pub(crate) struct Tokens {
     scope: &'static str,
     timeout: Duration,
     clock: Arc<dyn Clock>,
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<CachedToken>>,
 }
 
 impl Tokens {
@@ -117,7 +117,7 @@ impl Tokens {
         }
     }
 
-    async fn fetch(&self) -> Result<Kept, Error> {
+    async fn fetch(&self) -> Result<CachedToken, Error> {
         let ClientCredentials { url, client_id, client_secret } = &self.credentials;
         let pair = STANDARD.encode(format!("{client_id}:{}", client_secret.expose_secret()));
         let mut basic = HeaderValue::try_from(format!("Basic {pair}")).map_err(|_| Error::Garbled)?;
@@ -146,6 +146,6 @@ impl Tokens {
         let bearer = format!("Bearer {}", granted.access_token.expose_secret());
         let mut header = HeaderValue::try_from(bearer).map_err(|_| Error::Garbled)?;
         header.set_sensitive(true);
-        Ok(Kept { header, renew_at: asked_at + Duration::from_secs(granted.expires_in).mul_f64(0.8) })
+        Ok(CachedToken { header, renew_at: asked_at + Duration::from_secs(granted.expires_in).mul_f64(0.8) })
     }
 }

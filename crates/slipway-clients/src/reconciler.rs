@@ -123,7 +123,7 @@ fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok,
 /// How a cluster stands.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Standing {
+pub struct ReconcilerStatus {
     /// Which configuration this is about.
     pub configuration_version: i64,
     /// In one word.
@@ -184,19 +184,19 @@ impl SystemClient for Client {
 
 impl Client {
     /// Says what a cluster shall have. The same again is the same version, and another run.
-    pub async fn apply(&self, cluster: &Cluster) -> Result<Standing, Error> {
+    pub async fn apply(&self, cluster: &Cluster) -> Result<ReconcilerStatus, Error> {
         self.0.call(Method::POST, &["v1", "clusters"]).json(cluster).at_most(BODY_MAX)?.read(STANDING).await
     }
 
     /// How one version of a cluster's configuration stands; not found if it is not kept, or not in this
     /// version. Changes nothing.
-    pub async fn standing(&self, runtime_id: &str, version: i64) -> Result<Standing, Error> {
+    pub async fn standing(&self, runtime_id: &str, version: i64) -> Result<ReconcilerStatus, Error> {
         let path = ["v1", "clusters", runtime_id, "configs", &version.to_string(), "status"];
         self.0.call(Method::GET, &path).read(STANDING).await
     }
 
     /// How a cluster stands. Changes nothing.
-    pub async fn latest(&self, runtime_id: &str) -> Result<Standing, Error> {
+    pub async fn latest(&self, runtime_id: &str) -> Result<ReconcilerStatus, Error> {
         self.0.call(Method::GET, &["v1", "clusters", runtime_id, "status"]).read(STANDING).await
     }
 

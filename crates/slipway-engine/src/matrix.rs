@@ -29,7 +29,7 @@ use crate::{
     step::Domain,
 };
 
-pub use fault::{Call, Fault, Kind, Place};
+pub use fault::{Call, Fault, Kind, RowName};
 pub use report::{Cell, Report};
 
 use run::{Run, run};
@@ -97,7 +97,7 @@ pub async fn matrix<W: World>(make: impl Fn(Arc<dyn Clock>) -> W, key: &ProcessK
     let finalizers = process.finalizers.iter().map(|row| (row, &process.finalizers, true));
     for (index, (row, group, is_finalizer)) in rows.chain(finalizers).enumerate() {
         let index = if is_finalizer { index - process.rows.len() } else { index };
-        let place = Place { stage: row.stage, step: row.step.name() };
+        let place = RowName { stage: row.stage, step: row.step.name() };
         let faults = fault::faults_of(place, &calm);
         if faults.is_empty() {
             report.never_ran(place);

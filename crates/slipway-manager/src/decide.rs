@@ -17,7 +17,7 @@ use slipway_kube::RuntimeState;
 
 pub(crate) use self::{
     apply::{Apply, apply, until_compared},
-    judge::{Verdict, count_attempts, judge, shorten},
+    judge::{ShootVerdict, count_attempts, judge, shorten},
 };
 use crate::{
     observe::Observation,

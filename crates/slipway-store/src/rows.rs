@@ -249,7 +249,7 @@ pub(crate) fn distinct_steps(commit: &Commit) -> impl Iterator<Item = (&StepReco
 }
 
 /// What decides whether a row takes a commit.
-pub(crate) struct Standing<'a> {
+pub(crate) struct RowState<'a> {
     pub(crate) state: OperationState,
     pub(crate) version: u64,
     pub(crate) owner: Option<&'a str>,
@@ -257,7 +257,7 @@ pub(crate) struct Standing<'a> {
     pub(crate) commits: u64,
 }
 
-impl<'a> Standing<'a> {
+impl<'a> RowState<'a> {
     pub(crate) fn of(op: &'a Operation) -> Self {
         let Schedule { owner, fence, commits, .. } = &op.schedule;
         let owner = owner.as_ref().map(ReplicaId::as_str);
@@ -267,7 +267,7 @@ impl<'a> Standing<'a> {
 
 /// How a row stands to a commit.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum CommitVerdict {
     /// It takes it.
     Take,
     /// It has it: the first try went through and its answer was lost.
@@ -279,24 +279,24 @@ pub(crate) enum Verdict {
 }
 
 /// Judges a commit by the row; refuses an end that the model's table of states does not allow.
-pub(crate) fn judge(commit: &Commit, row: &Standing<'_>) -> StoreResult<Verdict> {
+pub(crate) fn judge(commit: &Commit, row: &RowState<'_>) -> StoreResult<CommitVerdict> {
     let same_fence = row.fence == commit.lease.fence;
     // An ended or parked operation may have no owner any more, but the fence tells that nobody has
     // held it since.
     if same_fence && row.commits >= commit.number {
-        return Ok(Verdict::Already);
+        return Ok(CommitVerdict::Already);
     }
     if !same_fence || row.owner != Some(commit.lease.replica.as_str()) || row.state.is_finished() {
-        return Ok(Verdict::Fenced);
+        return Ok(CommitVerdict::Fenced);
     }
     if row.version != commit.expected_version {
-        return Ok(Verdict::Conflict);
+        return Ok(CommitVerdict::Conflict);
     }
     match commit.next {
         Next::End { state } if !row.state.may_become(state) => {
             Err(StoreError::Refused(format!("operation {} cannot go from {} to {state}", commit.operation, row.state)))
         }
-        Next::End { .. } | Next::Run | Next::Park { .. } | Next::Hold => Ok(Verdict::Take),
+        Next::End { .. } | Next::Run | Next::Park { .. } | Next::Hold => Ok(CommitVerdict::Take),
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// A request about objects.
-pub struct Asked<'a> {
+pub struct ObjectRequest<'a> {
     /// Where.
     pub cluster: &'a Cluster,
     /// Who.
@@ -67,7 +67,7 @@ pub fn verb(method: &Method, target: &Target, query: &Query) -> &'static str {
     }
 }
 
-impl Asked<'_> {
+impl ObjectRequest<'_> {
     /// Answers it.
     pub async fn serve(&self, body: Bytes) -> Result<Response<Body>, Status> {
         let target = self.target;

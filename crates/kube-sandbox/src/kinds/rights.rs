@@ -47,7 +47,7 @@ impl Roles {
         let name = metadata::text(object, "name");
         Status::unless_valid(GROUP, &ctx.kind.kind, name, causes)?;
         let may = ctx.may(&access(ctx, "escalate", &ctx.kind.plural, name));
-        if may { Ok(()) } else { held(&Rule::all(object), name, ctx) }
+        if may { Ok(()) } else { refuse_escalation(&Rule::all(object), name, ctx) }
     }
 }
 
@@ -56,7 +56,7 @@ fn access<'a>(ctx: &'a Ctx<'_>, verb: &'a str, resource: &'a str, name: &'a str)
 }
 
 /// Refuses rules the user does not have.
-fn held(rules: &[Rule], name: &str, ctx: &Ctx<'_>) -> Result<(), Status> {
+fn refuse_escalation(rules: &[Rule], name: &str, ctx: &Ctx<'_>) -> Result<(), Status> {
     let own = ctx.view.rules(ctx.user, ctx.namespace);
     if ctx.user.is_in("system:masters") {
         return Ok(());
@@ -158,7 +158,7 @@ impl Bindings {
             return Ok(());
         }
         match ctx.view.get(GROUP, plural, ctx.namespace, role_name) {
-            Some(role) => held(&Rule::all(&role), &name, ctx),
+            Some(role) => refuse_escalation(&Rule::all(&role), &name, ctx),
             None => Err(Status::not_found(GROUP, plural, role_name)),
         }
     }

@@ -62,12 +62,12 @@ fn run(object: &mut Value, operation: &Value) -> Result<(), String> {
 }
 
 /// The container a path ends in, and the last step.
-enum Place<'a> {
+enum Slot<'a> {
     Field(&'a mut Map<String, Value>, String),
     Item(&'a mut Vec<Value>, String),
 }
 
-fn find<'a>(object: &'a mut Value, path: &str, kind: &str) -> Result<Place<'a>, String> {
+fn find<'a>(object: &'a mut Value, path: &str, kind: &str) -> Result<Slot<'a>, String> {
     let lost = || format!("{kind} operation does not apply: doc is missing path: {path:?}: missing value");
     let mut steps: Vec<String> =
         path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
@@ -84,8 +84,8 @@ fn find<'a>(object: &'a mut Value, path: &str, kind: &str) -> Result<Place<'a>, 
         };
     }
     match at {
-        Value::Object(fields) => Ok(Place::Field(fields, last)),
-        Value::Array(items) => Ok(Place::Item(items, last)),
+        Value::Object(fields) => Ok(Slot::Field(fields, last)),
+        Value::Array(items) => Ok(Slot::Item(items, last)),
         _ => Err(lost()),
     }
 }
@@ -98,7 +98,7 @@ fn index(step: &str, length: usize) -> Result<usize, String> {
     usize::try_from(number).map_err(|_| lost()).and_then(|index| if index < length { Ok(index) } else { Err(lost()) })
 }
 
-impl Place<'_> {
+impl Slot<'_> {
     fn read(&self, path: &str) -> Result<Option<&Value>, String> {
         match self {
             Self::Field(fields, name) => Ok(fields.get(name)),
@@ -111,11 +111,11 @@ impl Place<'_> {
 
 fn add(object: &mut Value, path: &str, value: Value, kind: &str) -> Result<(), String> {
     match find(object, path, kind)? {
-        Place::Field(fields, name) => {
+        Slot::Field(fields, name) => {
             fields.insert(name, value);
         }
-        Place::Item(items, step) if step == "-" => items.push(value),
-        Place::Item(items, step) => {
+        Slot::Item(items, step) if step == "-" => items.push(value),
+        Slot::Item(items, step) => {
             let index =
                 index(&step, items.len() + 1).map_err(|error| format!("error in add for path: '{path}': {error}"))?;
             items.insert(index, value);
@@ -127,11 +127,11 @@ fn add(object: &mut Value, path: &str, value: Value, kind: &str) -> Result<(), S
 fn remove(object: &mut Value, path: &str, kind: &str) -> Result<Value, String> {
     let wrong = |error: String| format!("error in {kind} for path: '{path}': {error}");
     match find(object, path, kind)? {
-        Place::Field(fields, name) => {
+        Slot::Field(fields, name) => {
             let lost = || wrong(format!("Unable to remove nonexistent key: {name}: missing value"));
             fields.remove(&name).ok_or_else(lost)
         }
-        Place::Item(items, step) => index(&step, items.len()).map(|index| items.remove(index)).map_err(wrong),
+        Slot::Item(items, step) => index(&step, items.len()).map(|index| items.remove(index)).map_err(wrong),
     }
 }
 
@@ -141,10 +141,10 @@ fn replace(object: &mut Value, path: &str, value: Value) -> Result<(), String> {
         return Ok(());
     }
     match find(object, path, "replace")? {
-        Place::Field(fields, name) => {
+        Slot::Field(fields, name) => {
             fields.insert(name, value);
         }
-        Place::Item(items, step) => {
+        Slot::Item(items, step) => {
             let lost = |_| format!("replace operation does not apply: doc is missing key: {path}: missing value");
             let index = index(&step, items.len()).map_err(lost)?;
             items[index] = value;

@@ -109,7 +109,7 @@ impl Rule {
             // Our CEL stumbles where `self.?color` finds nothing, instead of going on with nothing.
             Err(ExecutionError::NoSuchKey(_)) if self.text.contains(".?") || self.text.contains("[?") => None,
             Ok(_) => {
-                let detail = self.said(node, value, old);
+                let detail = self.message_for(node, value, old);
                 Some(self.cause(&self.place(at), (!omitted).then_some(value), &detail))
             }
             Err(error) => {
@@ -120,7 +120,7 @@ impl Rule {
     }
 
     /// The message: the expression's if it gives one line of text, else the fixed one, else the rule.
-    fn said(&self, node: &Node, value: &Value, old: Option<&Value>) -> String {
+    fn message_for(&self, node: &Node, value: &Value, old: Option<&Value>) -> String {
         if let Some(Ok(program)) = &self.message_program
             && let Ok(Cel::String(text)) = evaluate(program, node, value, old, self.optional_old_self)
         {

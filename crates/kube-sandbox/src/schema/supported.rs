@@ -15,7 +15,7 @@ const UNSUPPORTED: &[&str] = &["id", "additionalItems", "patternProperties", "de
 
 /// What is known from above about the place of a schema.
 #[derive(Clone, Default)]
-struct Place {
+struct Ancestry {
     is_root: bool,
     /// Inside `metadata` and its like at the root, where defaults are refused for this reason.
     no_defaults: Option<String>,
@@ -30,7 +30,7 @@ pub(super) fn refusals(schema: &Value, at: &str, structural: bool) -> Vec<Cause>
         causes.push(Cause::forbidden(path::child(at, "nullable"), "nullable cannot be true at the root"));
     }
     let mut rule_causes = Vec::new();
-    let place = Place { is_root: true, ..Place::default() };
+    let place = Ancestry { is_root: true, ..Ancestry::default() };
     walk(schema, at, &place, structural, &mut causes, &mut rule_causes);
     // A schema that is wrong makes wrong findings about its rules.
     if causes.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn refusals(schema: &Value, at: &str, structural: bool) -> Vec<Cause>
 fn walk(
     schema: &Value,
     at: &str,
-    place: &Place,
+    place: &Ancestry,
     with_rules: bool,
     causes: &mut Vec<Cause>,
     rule_causes: &mut Vec<Cause>,
@@ -51,10 +51,10 @@ fn walk(
     let child = |name: &str| path::child(at, name);
     keywords(schema, at, place, causes);
     list_and_map(schema, at, causes);
-    let mut below = |schema: &Value, at: String, place: &Place, with_rules: bool| {
+    let mut below = |schema: &Value, at: String, place: &Ancestry, with_rules: bool| {
         walk(schema, &at, place, with_rules, causes, rule_causes);
     };
-    let inner = Place { is_root: false, ..place.clone() };
+    let inner = Ancestry { is_root: false, ..place.clone() };
     if let Some(additional) = fields.get("additionalProperties") {
         below(additional, child("additionalProperties"), &inner, with_rules);
     }
@@ -90,7 +90,7 @@ fn walk(
     }
 }
 
-fn keywords(schema: &Value, at: &str, place: &Place, causes: &mut Vec<Cause>) {
+fn keywords(schema: &Value, at: &str, place: &Ancestry, causes: &mut Vec<Cause>) {
     let child = |name: &str| path::child(at, name);
     match schema.get("type").and_then(Value::as_str) {
         Some("null") => {

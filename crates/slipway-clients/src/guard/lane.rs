@@ -13,10 +13,10 @@ pub(super) struct Lane {
     in_flight: usize,
     breaker: Breaker,
     permits: Semaphore,
-    seen: Mutex<Seen>,
+    seen: Mutex<LaneFigures>,
 }
 
-struct Seen {
+struct LaneFigures {
     state: BreakerState,
     last_success: Option<Timestamp>,
     last_failure: Option<(Timestamp, String)>,
@@ -35,7 +35,7 @@ pub(super) struct Pass<'a> {
 
 impl Lane {
     pub(super) fn new(system: &OutsideSystem, in_flight: usize) -> Self {
-        let seen = Seen {
+        let seen = LaneFigures {
             state: BreakerState::Closed { failures: 0 },
             last_success: None,
             last_failure: None,
@@ -86,7 +86,7 @@ impl Lane {
     }
 
     pub(super) fn health(&self) -> Health {
-        let Seen { state, last_success, last_failure, answered, failed, held_back } = &*locked(&self.seen);
+        let LaneFigures { state, last_success, last_failure, answered, failed, held_back } = &*locked(&self.seen);
         Health {
             system: self.system,
             state: *state,

@@ -8,14 +8,14 @@ use super::{Run, World};
 
 /// A row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct RowName {
     /// Stage.
     pub stage: &'static str,
     /// Step.
     pub step: &'static str,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RowName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.stage, self.step)
     }
@@ -25,7 +25,7 @@ impl fmt::Display for Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// By whom.
-    pub place: Place,
+    pub place: RowName,
     /// Which of the row's calls, from 0, over all its runs.
     pub number: usize,
     /// Method and path.
@@ -36,7 +36,7 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The row.
-    pub place: Place,
+    pub place: RowName,
     /// What.
     pub kind: Kind,
     /// The call, where it is one that goes wrong.
@@ -140,7 +140,7 @@ impl fmt::Display for Kind {
 
 /// Everything that can go wrong at a row, given what it did when nothing went wrong. Empty if the
 /// row did not run at all.
-pub(super) fn faults_of<W: World>(place: Place, calm: &Run<W>) -> Vec<Fault> {
+pub(super) fn faults_of<W: World>(place: RowName, calm: &Run<W>) -> Vec<Fault> {
     let statuses: Vec<_> = calm.commits.iter().filter(|(at, _)| *at == place).map(|(_, status)| *status).collect();
     let mut faults = Vec::new();
     for status in statuses {

@@ -20,7 +20,7 @@ use crate::{process::Row, step::Domain};
 const LAST_PAUSE: Duration = mins(7);
 
 /// What was seen, or what is wrong with it.
-pub(super) type Seen = Result<String, String>;
+pub(super) type Judgement = Result<String, String>;
 
 /// The row that was struck.
 pub(super) struct Subject<'a, D: Domain> {
@@ -30,7 +30,7 @@ pub(super) struct Subject<'a, D: Domain> {
 }
 
 /// The undisturbed run must end, and leave the world in order.
-pub(super) fn calm<W: World>(run: &Run<W>) -> Seen {
+pub(super) fn calm<W: World>(run: &Run<W>) -> Judgement {
     ended(run)?;
     run.world.check(&run.operation)?;
     Ok(summary(run))
@@ -42,7 +42,7 @@ pub(super) fn disturbed<W: World>(
     run: &Run<W>,
     fault: &Fault,
     subject: &Subject<'_, W::Domain>,
-) -> Seen {
+) -> Judgement {
     if !run.has_struck {
         return Err(format!("the fault did not strike at {}", fault.place));
     }

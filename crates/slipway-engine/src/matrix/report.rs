@@ -4,7 +4,7 @@ use std::fmt;
 
 use slipway_model::ProcessKey;
 
-use super::fault::{Fault, Place};
+use super::fault::{Fault, RowName};
 
 /// One run.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ pub struct Report {
     /// The runs.
     pub cells: Vec<Cell>,
     /// Rows that did not run, so that nothing is known about them.
-    pub never_ran: Vec<Place>,
+    pub never_ran: Vec<RowName>,
 }
 
 impl Report {
@@ -62,7 +62,7 @@ impl Report {
         self.cells.push(cell);
     }
 
-    pub(super) fn never_ran(&mut self, place: Place) {
+    pub(super) fn never_ran(&mut self, place: RowName) {
         self.never_ran.push(place);
     }
 

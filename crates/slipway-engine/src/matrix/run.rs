@@ -10,7 +10,7 @@ use slipway_model::{
 
 use super::{
     World,
-    fault::{Call, Fault, Place},
+    fault::{Call, Fault, RowName},
     store::FaultyStore,
     wire::{FaultyWire, Tap},
 };
@@ -29,7 +29,7 @@ pub(crate) struct Run<W: World> {
     pub(super) steps: Vec<StepRecord>,
     pub(super) records: Vec<Record>,
     pub(super) calls: Vec<Call>,
-    pub(super) commits: Vec<(Place, StepStatus)>,
+    pub(super) commits: Vec<(RowName, StepStatus)>,
     pub(super) has_struck: bool,
     /// From acceptance to the end, or to when the matrix lost patience.
     pub(super) took: Duration,
@@ -37,7 +37,7 @@ pub(crate) struct Run<W: World> {
 
 impl<W: World> Run<W> {
     /// The ledger row of a place.
-    pub(super) fn step(&self, place: Place) -> Option<&StepRecord> {
+    pub(super) fn step(&self, place: RowName) -> Option<&StepRecord> {
         self.steps.iter().find(|row| row.stage == place.stage && row.step == place.step)
     }
 }
@@ -54,7 +54,7 @@ pub(super) async fn run<W: World>(
     let registry = world.registry();
     let process = registry.get(key).unwrap_or_else(|| panic!("there is no process {key}"));
     let places = process.rows.iter().chain(&process.finalizers);
-    let places = places.map(|row| Place { stage: row.stage, step: row.step.name() }).collect();
+    let places = places.map(|row| RowName { stage: row.stage, step: row.step.name() }).collect();
 
     let tap = Tap::new(fault);
     let store: Arc<dyn Storage> = Arc::new(FaultyStore { inner: world.store(), places, tap: tap.clone() });

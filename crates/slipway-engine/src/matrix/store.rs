@@ -5,7 +5,7 @@ use std::sync::Arc;
 use slipway_model::ports::{AroundStore, BoxFuture, Commit, CommitOutcome, Storage, StoreResult};
 
 use super::{
-    fault::{Kind, Place},
+    fault::{Kind, RowName},
     wire::Tap,
 };
 
@@ -13,7 +13,7 @@ use super::{
 pub(super) struct FaultyStore {
     pub(super) inner: Arc<dyn Storage>,
     /// All rows of the process, to find a place by its names.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<RowName>,
     pub(super) tap: Arc<Tap>,
 }
 
@@ -23,7 +23,7 @@ impl FaultyStore {
         let mut seen = self.tap.seen();
         let mut strike = None;
         for step in group.iter().flat_map(|commit| &commit.steps) {
-            let is_here = |place: &&Place| place.stage == step.stage && place.step == step.step;
+            let is_here = |place: &&RowName| place.stage == step.stage && place.step == step.step;
             let Some(place) = self.places.iter().find(is_here) else { continue };
             seen.commits.push((*place, step.status));
             let fault = self.tap.fault.as_ref().filter(|fault| fault.place == *place && !seen.has_struck);

@@ -14,7 +14,7 @@ use slipway_model::{
 };
 use tokio::sync::Notify;
 
-use super::fault::{Call, Fault, Kind, Place};
+use super::fault::{Call, Fault, Kind, RowName};
 use crate::recording::CurrentRun;
 
 /// Sees everything that a run does, and strikes once its moment has come.
@@ -22,13 +22,13 @@ pub(super) struct Tap {
     pub(super) fault: Option<Fault>,
     /// Tells the driver to let the program die.
     pub(super) crash: Notify,
-    seen: Mutex<Seen>,
+    seen: Mutex<Observed>,
 }
 
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct Observed {
     pub(super) calls: Vec<Call>,
-    pub(super) commits: Vec<(Place, StepStatus)>,
+    pub(super) commits: Vec<(RowName, StepStatus)>,
     pub(super) has_struck: bool,
 }
 
@@ -37,7 +37,7 @@ impl Tap {
         Arc::new(Self { fault, crash: Notify::new(), seen: Mutex::default() })
     }
 
-    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub(super) fn seen(&self) -> MutexGuard<'_, Observed> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -50,7 +50,7 @@ impl Tap {
     /// Notes a call; answers what goes wrong with it.
     fn strikes(&self, line: String) -> Option<Kind> {
         let run = CurrentRun::get()?;
-        let place = Place { stage: run.stage, step: run.step };
+        let place = RowName { stage: run.stage, step: run.step };
         let mut seen = self.seen();
         let number = seen.calls.iter().filter(|call| call.place == place).count();
         seen.calls.push(Call { place, number, line });

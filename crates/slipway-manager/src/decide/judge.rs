@@ -16,7 +16,7 @@ const NO_SEED_HOLDS: Duration = mins(5);
 
 /// How far Gardener is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ShootVerdict {
     /// Done.
     Succeeded {
         /// By its first operation.
@@ -49,14 +49,14 @@ pub(crate) enum Verdict {
 }
 
 /// How far Gardener is with the Shoot of this observation.
-pub(crate) fn judge(seen: &Observation, shoot: &Shoot) -> Verdict {
-    let Some(status) = &shoot.status else { return Verdict::InProgress { creating: true } };
-    let Some(operation) = &status.last_operation else { return Verdict::InProgress { creating: true } };
+pub(crate) fn judge(seen: &Observation, shoot: &Shoot) -> ShootVerdict {
+    let Some(status) = &shoot.status else { return ShootVerdict::InProgress { creating: true } };
+    let Some(operation) = &status.last_operation else { return ShootVerdict::InProgress { creating: true } };
     let creating = operation.operation_type == "Create";
-    let in_progress = Verdict::InProgress { creating };
+    let in_progress = ShootVerdict::InProgress { creating };
     if errors::says_no_seed(&operation.description) && operation.state != "Succeeded" {
         if seen.memory.troubles.seedless.lasts(seen.now) >= NO_SEED_HOLDS {
-            return Verdict::Failed { creating, message: operation.description.clone() };
+            return ShootVerdict::Failed { creating, message: operation.description.clone() };
         }
         return in_progress;
     }
@@ -66,7 +66,7 @@ pub(crate) fn judge(seen: &Observation, shoot: &Shoot) -> Verdict {
     }
     match operation.state.as_str() {
         "Succeeded" if operation.operation_type == "Delete" => in_progress,
-        "Succeeded" if carries_our_input(seen, shoot) => Verdict::Succeeded { created: creating },
+        "Succeeded" if carries_our_input(seen, shoot) => ShootVerdict::Succeeded { created: creating },
         "Failed" => judge_failure(seen, shoot, creating),
         // Pending, Processing, Aborted, Error: Gardener goes on by itself. Words we do not know: so we hope.
         _ => in_progress,
@@ -77,16 +77,16 @@ fn carries_our_input(seen: &Observation, shoot: &Shoot) -> bool {
     seen.is_suspended() || seen.input_hash.is_none() || shoot.input_hash() == seen.input_hash.as_deref()
 }
 
-fn judge_failure(seen: &Observation, shoot: &Shoot, creating: bool) -> Verdict {
+fn judge_failure(seen: &Observation, shoot: &Shoot, creating: bool) -> ShootVerdict {
     let errors = shoot.status.as_ref().map(|status| status.last_errors.as_slice()).unwrap_or_default();
     let count = count_attempts(shoot, seen.input_hash.as_deref());
     if !errors::is_retryable(errors) || count >= errors::ATTEMPTS {
         let told = errors::describe(shoot);
         let message = if count >= errors::ATTEMPTS { format!("after {count} more attempts: {told}") } else { told };
-        return Verdict::Failed { creating, message };
+        return ShootVerdict::Failed { creating, message };
     }
     let left = errors::pause(count).saturating_sub(seen.memory.troubles.failed.lasts(seen.now));
-    if left.is_zero() { Verdict::AskAgain { count } } else { Verdict::AskLater { count, left } }
+    if left.is_zero() { ShootVerdict::AskAgain { count } } else { ShootVerdict::AskLater { count, left } }
 }
 
 /// How often another attempt was asked for with this input. Kept at the Shoot, so that it survives us.

@@ -152,23 +152,23 @@ fn people_can_force_and_suspend_and_suspending_wins() {
 }
 
 /// A name, type and state of the last operation, and how far that is.
-type Row = (&'static str, Option<(&'static str, &'static str)>, Verdict);
+type Row = (&'static str, Option<(&'static str, &'static str)>, ShootVerdict);
 
 /// W3: operations of every kind are waited for.
 #[test]
 fn how_far_gardener_is() {
     let hash = (annotations::INPUT_HASH, HASH);
-    let working = |creating| Verdict::InProgress { creating };
+    let working = |creating| ShootVerdict::InProgress { creating };
     let rows: &[Row] = &[
         ("not picked up", None, working(true)),
         ("pending", Some(("Create", "Pending")), working(true)),
         ("processing", Some(("Reconcile", "Processing")), working(false)),
         ("error", Some(("Reconcile", "Error")), working(false)),
         ("aborted", Some(("Create", "Aborted")), working(true)),
-        ("created", Some(("Create", "Succeeded")), Verdict::Succeeded { created: true }),
-        ("reconciled", Some(("Reconcile", "Succeeded")), Verdict::Succeeded { created: false }),
+        ("created", Some(("Create", "Succeeded")), ShootVerdict::Succeeded { created: true }),
+        ("reconciled", Some(("Reconcile", "Succeeded")), ShootVerdict::Succeeded { created: false }),
         ("migrating", Some(("Migrate", "Processing")), working(false)),
-        ("restored", Some(("Restore", "Succeeded")), Verdict::Succeeded { created: false }),
+        ("restored", Some(("Restore", "Succeeded")), ShootVerdict::Succeeded { created: false }),
         ("moved alive", Some(("LiveMigrate", "Processing")), working(false)),
         ("deleted by others", Some(("Delete", "Succeeded")), working(false)),
         ("a word nobody knows", Some(("Reconcile", "Pondering")), working(false)),
@@ -186,13 +186,13 @@ fn the_success_of_the_operation_before_is_none() {
         .expect("json");
     late["status"]["observedGeneration"] = json!(4);
     let late: Shoot = serde_json::from_value(late).expect("a Shoot");
-    assert_eq!(judge(&seen(), &late), Verdict::InProgress { creating: false }, "Gardener has not picked it up");
+    assert_eq!(judge(&seen(), &late), ShootVerdict::InProgress { creating: false }, "Gardener has not picked it up");
     let other = shoot(&[(annotations::INPUT_HASH, "other")], Some(("Reconcile", "Succeeded")));
-    assert_eq!(judge(&seen(), &other), Verdict::InProgress { creating: false }, "not with our input");
+    assert_eq!(judge(&seen(), &other), ShootVerdict::InProgress { creating: false }, "not with our input");
     let mut ahead = seen();
     ahead.memory.shoot.note_applied(HASH, 6, secs(1));
     let stale = shoot(&[(annotations::INPUT_HASH, HASH)], Some(("Reconcile", "Succeeded")));
-    assert_eq!(judge(&ahead, &stale), Verdict::InProgress { creating: false }, "the cache is behind our write");
+    assert_eq!(judge(&ahead, &stale), ShootVerdict::InProgress { creating: false }, "the cache is behind our write");
 }
 
 #[test]
@@ -211,23 +211,23 @@ fn a_failure_is_asked_for_again_ever_more_slowly_and_not_for_ever() {
     };
     let quota = ["ERR_INFRA_QUOTA_EXCEEDED"];
     let short = shorten(HASH);
-    assert_eq!(judge(&since(10), &failed(&quota, "")), Verdict::AskLater { count: 0, left: secs(50) });
-    assert_eq!(judge(&since(61), &failed(&quota, "")), Verdict::AskAgain { count: 0 });
+    assert_eq!(judge(&since(10), &failed(&quota, "")), ShootVerdict::AskLater { count: 0, left: secs(50) });
+    assert_eq!(judge(&since(61), &failed(&quota, "")), ShootVerdict::AskAgain { count: 0 });
     assert_eq!(
         judge(&since(61), &failed(&quota, &format!("{short}:2"))),
-        Verdict::AskLater { count: 2, left: mins(4) - secs(61) }
+        ShootVerdict::AskLater { count: 2, left: mins(4) - secs(61) }
     );
     assert_eq!(
         judge(&since(61), &failed(&quota, "another:7")),
-        Verdict::AskAgain { count: 0 },
+        ShootVerdict::AskAgain { count: 0 },
         "another input counts anew"
     );
-    let Verdict::Failed { creating: true, message } = judge(&since(9_000), &failed(&quota, &format!("{short}:8")))
+    let ShootVerdict::Failed { creating: true, message } = judge(&since(9_000), &failed(&quota, &format!("{short}:8")))
     else {
         panic!("eight times are enough")
     };
     assert!(message.contains("ERR_INFRA_QUOTA_EXCEEDED") && message.contains("quota of vpcs"), "{message}");
-    assert!(matches!(judge(&since(0), &failed(&["ERR_INFRA_UNAUTHORIZED"], "")), Verdict::Failed { .. }));
+    assert!(matches!(judge(&since(0), &failed(&["ERR_INFRA_UNAUTHORIZED"], "")), ShootVerdict::Failed { .. }));
 }
 
 #[test]
@@ -236,9 +236,9 @@ fn no_matching_seed_is_believed_after_five_minutes() {
     value["status"]["lastOperation"]["description"] = json!("Failed to schedule Shoot: none of the 3 seeds matches");
     let shoot: Shoot = serde_json::from_value(value).expect("a Shoot");
     let mut seen = seen();
-    assert!(matches!(judge(&seen, &shoot), Verdict::InProgress { .. }));
+    assert!(matches!(judge(&seen, &shoot), ShootVerdict::InProgress { .. }));
     seen.memory.troubles.seedless.restart(seen.now - mins(6));
-    assert!(matches!(judge(&seen, &shoot), Verdict::Failed { creating: true, .. }));
+    assert!(matches!(judge(&seen, &shoot), ShootVerdict::Failed { creating: true, .. }));
 }
 
 #[test]

@@ -9,15 +9,15 @@ use super::{Change, Effect, difference::Difference};
 use crate::version::{Version, is_higher};
 
 /// How a row decides.
-enum Verdict {
+enum EffectRule {
     Always(Effect, &'static str),
     Depends(fn(&Difference) -> (Effect, &'static str)),
 }
 
 use Effect::{InPlace, Recreates, Refused, RollsNodes};
-use Verdict::{Always, Depends};
+use EffectRule::{Always, Depends};
 
-static EFFECTS: &[(&str, Verdict)] = &[
+static EFFECTS: &[(&str, EffectRule)] = &[
     ("metadata", Always(InPlace, "a note on the Shoot")),
     ("spec.kubernetes.version", Depends(kubernetes_version)),
     ("spec.kubernetes.kubelet", Always(InPlace, "kubelets restart")),

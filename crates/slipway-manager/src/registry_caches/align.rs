@@ -21,7 +21,7 @@ use super::{
     decide::{Decision, Wish, decide, decide_from_part},
     memory::is_due,
     secrets::choose,
-    wishes::{self, Standing, WishList},
+    wishes::{self, WishList, WishState},
 };
 use crate::{
     observe::Observation,
@@ -165,10 +165,10 @@ async fn align(pass: &mut Pass, is_aligned: bool) -> Result<Duration, LookError>
             entry(&wanted) == entry(&present) && named(&secrets) == named(&before)
         };
         let standing = |wish: &Wish| match refused.get(&wish.uid) {
-            Some(why) => Standing::Failed(why),
-            None if uncopied.is_some() && wish.credentials.is_some() => Standing::Pending,
-            None if was_settled && stays(&wish.uid) => Standing::Ready,
-            None => Standing::Pending,
+            Some(why) => WishState::Failed(why),
+            None if uncopied.is_some() && wish.credentials.is_some() => WishState::Pending,
+            None if was_settled && stays(&wish.uid) => WishState::Ready,
+            None => WishState::Pending,
         };
         let now = pass.shared.clock.wall();
         let heard = skr::within(pass, async |skr, _| asked.report(&skr, now, standing).await).await;

@@ -74,7 +74,7 @@ pub(super) struct WishList {
 
 /// How a wish stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing<'a> {
+pub(super) enum WishState<'a> {
     /// On its way into the Shoot.
     Pending,
     /// In the Shoot, and Gardener is done with it.
@@ -139,7 +139,7 @@ impl WishList {
         &self,
         skr: &Access,
         now: Timestamp,
-        standing: impl Fn(&Wish) -> Standing<'a>,
+        standing: impl Fn(&Wish) -> WishState<'a>,
     ) -> Result<bool, Error> {
         let mut have_all = true;
         for wish in &self.wishes {
@@ -165,11 +165,11 @@ impl WishList {
 }
 
 /// What a wish is told: its state, and our condition beside those of others.
-fn next_status(before: &WishStatus, standing: Standing<'_>, now: Timestamp) -> WishStatus {
+fn next_status(before: &WishStatus, standing: WishState<'_>, now: Timestamp) -> WishStatus {
     let (state, status, reason, message) = match standing {
-        Standing::Pending => ("Pending", "Unknown", Reason::RegistryCacheConfigured, ""),
-        Standing::Ready => ("Ready", "True", Reason::RegistryCacheConfigured, ""),
-        Standing::Failed(why) => ("Failed", "False", Reason::RegistryCacheGardenClusterConfigurationFailed, why),
+        WishState::Pending => ("Pending", "Unknown", Reason::RegistryCacheConfigured, ""),
+        WishState::Ready => ("Ready", "True", Reason::RegistryCacheConfigured, ""),
+        WishState::Failed(why) => ("Failed", "False", Reason::RegistryCacheGardenClusterConfigurationFailed, why),
     };
     let of = Type::RegistryCacheConfigured.as_str();
     let mut conditions = before.conditions.clone();
@@ -211,12 +211,12 @@ mod tests {
             "type": "RegistryCacheValidated", "status": "True", "reason": "RegistryCacheValidated", "message": "",
             "lastTransitionTime": "2026-11-01T00:00:00Z"}]}))
         .expect("a status");
-        let pending = next_status(&others, Standing::Pending, early);
+        let pending = next_status(&others, WishState::Pending, early);
         assert_eq!((pending.state.as_str(), pending.conditions.len()), ("Pending", 2));
-        assert_eq!(next_status(&pending, Standing::Pending, late), pending);
-        let ready = next_status(&pending, Standing::Ready, late);
+        assert_eq!(next_status(&pending, WishState::Pending, late), pending);
+        let ready = next_status(&pending, WishState::Ready, late);
         assert_eq!((ready.state.as_str(), ready.conditions[1].status.as_str()), ("Ready", "True"));
-        let failed = next_status(&ready, Standing::Failed("spec.upstream"), late);
+        let failed = next_status(&ready, WishState::Failed("spec.upstream"), late);
         assert_eq!((failed.state.as_str(), failed.conditions[1].message.as_str()), ("Failed", "spec.upstream"));
         assert_eq!(failed.conditions[0], others.conditions[0]);
     }

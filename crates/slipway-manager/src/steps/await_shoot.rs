@@ -13,7 +13,7 @@ use slipway_kube::{
 use slipway_model::time::mins;
 
 use crate::{
-    decide::{self, Verdict, errors},
+    decide::{self, ShootVerdict, errors},
     outcome::{ConditionUpdate, Outcome},
     pass::Pass,
     runtime::Step,
@@ -34,7 +34,7 @@ impl Step for AwaitShoot {
         note_times(pass, &shoot);
         let unknown = |reason, text: &str| ConditionUpdate::new(Type::Provisioned, Status::Unknown, reason, text);
         match decide::judge(&pass.seen, &shoot) {
-            Verdict::Succeeded { created } => {
+            ShootVerdict::Succeeded { created } => {
                 let now = pass.shared.clock.monotonic();
                 pass.remember(|memory| {
                     memory.alignment.note_settled(now);
@@ -49,13 +49,13 @@ impl Step for AwaitShoot {
                 pass.report.set(ConditionUpdate::new(Type::Provisioned, Status::True, reason, text));
                 Outcome::Done
             }
-            Verdict::InProgress { creating: true } => {
+            ShootVerdict::InProgress { creating: true } => {
                 order_early(pass, &shoot).await;
                 skr::shake_hands(pass).await;
                 pass.report.set(unknown(Reason::Pending, "Shoot creation in progress"));
                 Outcome::wait("Gardener creating the Shoot", AT_LATEST)
             }
-            Verdict::InProgress { creating: false } => {
+            ShootVerdict::InProgress { creating: false } => {
                 skr::shake_hands(pass).await;
                 let mut text = "Shoot update is in progress".to_owned();
                 if let Some(path) = pass.seen.memory.shoot.path_put_back() {
@@ -64,12 +64,12 @@ impl Step for AwaitShoot {
                 pass.report.set(unknown(Reason::Processing, &text));
                 Outcome::wait("Gardener updating the Shoot", AT_LATEST)
             }
-            Verdict::AskLater { count, left } => {
+            ShootVerdict::AskLater { count, left } => {
                 let text = format!("Gardener gave up, attempt {} follows: {}", count + 1, errors::describe(&shoot));
                 pass.report.set(unknown(Reason::Pending, &text));
                 Outcome::wait("the time for another attempt", left)
             }
-            Verdict::AskAgain { count } => {
+            ShootVerdict::AskAgain { count } => {
                 let text =
                     format!("Gardener gave up, attempt {} was asked for: {}", count + 1, errors::describe(&shoot));
                 pass.report.set(unknown(Reason::Pending, &text));
@@ -84,7 +84,7 @@ impl Step for AwaitShoot {
                     ),
                 }
             }
-            Verdict::Failed { creating, message } => {
+            ShootVerdict::Failed { creating, message } => {
                 let (reason, what) = if creating {
                     (Reason::CreationErr, "Shoot creation failed")
                 } else {

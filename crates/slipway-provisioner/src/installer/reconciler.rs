@@ -2,7 +2,7 @@
 //! version there.
 
 use slipway_clients::reconciler::{
-    Client, Cluster, Component, Entry, KymaConfig, Metadata, RuntimeInput, Standing as Told, Status,
+    Client, Cluster, Component, Entry, KymaConfig, Metadata, ReconcilerStatus, RuntimeInput, Status,
 };
 use slipway_model::runtime_record::RuntimeRecord;
 
@@ -38,7 +38,7 @@ pub(super) async fn remove(client: &Client, record: &RuntimeRecord) -> Result<()
 }
 
 /// The table: what each word means for an installation.
-fn meaning(told: &Told) -> Standing {
+fn meaning(told: &ReconcilerStatus) -> Standing {
     let components = || told.failures.iter().map(|failure| failure.component.clone()).collect::<Vec<_>>();
     let reasons = || {
         let texts = told.failures.iter().map(|failure| format!("{}: {}", failure.component, failure.reason));
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn every_word_of_the_reconciler_has_its_meaning() {
-        let told = |status| meaning(&Told { configuration_version: 1, status, failures: vec![] });
+        let told = |status| meaning(&ReconcilerStatus { configuration_version: 1, status, failures: vec![] });
         assert_eq!(told(Status::Ready), Standing::Ready);
         for status in [Status::ReconcilePending, Status::Reconciling, Status::ReconcileErrorRetryable] {
             assert!(matches!(told(status), Standing::Working(_)), "{status:?}");

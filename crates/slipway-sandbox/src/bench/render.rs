@@ -22,13 +22,13 @@ static EXAMPLES: &[&str] = &[
 /// Measures on this thread, each line for so many seconds.
 pub fn run(seconds: f64) -> Result<Value, String> {
     let new: Vec<Loaded> =
-        EXAMPLES.iter().map(|text| Loaded::example(text, None)).collect::<Result<_, _>>().map_err(told)?;
+        EXAMPLES.iter().map(|text| Loaded::example(text, None)).collect::<Result<_, _>>().map_err(to_text)?;
     let mut living = Vec::new();
     for (text, one) in EXAMPLES.iter().zip(&new) {
-        let shoot = render(&one.input()).map_err(told)?.into_value();
-        living.push(Loaded::example(text, Some(shoot)).map_err(told)?);
+        let shoot = render(&one.input()).map_err(to_text)?.into_value();
+        living.push(Loaded::example(text, Some(shoot)).map_err(to_text)?);
     }
-    let renders = |loaded: &Loaded| render(&loaded.input()).map(drop).map_err(told);
+    let renders = |loaded: &Loaded| render(&loaded.input()).map(drop).map_err(to_text);
     Ok(json!({
         "new_shoots_per_second": per_second(seconds, &new, renders)?,
         "living_shoots_per_second": per_second(seconds, &living, renders)?,
@@ -39,7 +39,7 @@ pub fn run(seconds: f64) -> Result<Value, String> {
     }))
 }
 
-fn told(error: impl std::fmt::Display) -> String {
+fn to_text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 

@@ -43,7 +43,7 @@ use tokio_rustls::TlsAcceptor;
 use super::{
     certificates::{self, Pair},
     clock::Clock,
-    engine::{faults::Endpoint, life::Kept},
+    engine::{faults::Endpoint, life::PersistedLife},
 };
 
 /// By which clock client certificates end.
@@ -125,7 +125,7 @@ impl Endpoints {
     }
 
     /// Answers from now on, with the Shoot's certificates.
-    pub async fn up(&self, technical_id: &str, kept: &Kept) -> Result<(), String> {
+    pub async fn up(&self, technical_id: &str, kept: &PersistedLife) -> Result<(), String> {
         self.port(technical_id, kept.port).map_err(|error| error.to_string())?;
         self.add_cluster(technical_id).await?;
         let newest = kept.authorities.last().ok_or("there is no CA yet")?;

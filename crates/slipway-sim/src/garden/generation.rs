@@ -10,7 +10,7 @@ use super::{
 };
 
 /// What a write asks for by annotation.
-struct Asked {
+struct AnnotationEffect {
     moves: bool,
     consumed: bool,
 }
@@ -34,7 +34,7 @@ const PICKED_UP: [&str; 13] = [
 
 /// For a write of the Shoot itself: sets the generation, and takes a consumed annotation away.
 pub fn on_write(new: &mut Value, old: &Value) {
-    let asked = asked(new);
+    let asked = read_annotation(new);
     if asked.consumed {
         consume(new);
     }
@@ -64,28 +64,28 @@ fn spec_moves(new: &Value, old: &Value) -> bool {
     !same(&new["spec"], at(old, "spec"))
 }
 
-fn asked(shoot: &Value) -> Asked {
-    let nothing = Asked { moves: false, consumed: false };
+fn read_annotation(shoot: &Value) -> AnnotationEffect {
+    let nothing = AnnotationEffect { moves: false, consumed: false };
     if !has(shoot, "status.lastOperation") {
         return nothing;
     }
     let failed = text(shoot, "status.lastOperation.state") == "Failed";
     let words: Vec<&str> = annotation(shoot, OPERATION).split(';').map(str::trim).collect();
     match words[..] {
-        ["retry"] if failed => Asked { moves: true, consumed: true },
+        ["retry"] if failed => AnnotationEffect { moves: true, consumed: true },
         _ if failed => nothing,
-        _ if words.contains(&"reconcile") => Asked { moves: true, consumed: true },
+        _ if words.contains(&"reconcile") => AnnotationEffect { moves: true, consumed: true },
         ["rotate-ssh-keypair"] if !is_true(shoot, "spec.provider.workersSettings.sshAccess.enabled") => {
-            Asked { moves: false, consumed: true }
+            AnnotationEffect { moves: false, consumed: true }
         }
-        ["rotate-ssh-keypair"] => Asked { moves: true, consumed: false },
+        ["rotate-ssh-keypair"] => AnnotationEffect { moves: true, consumed: false },
         _ => {
             let picked_up = |word: &&str| {
                 PICKED_UP.contains(word)
                     || word.starts_with("rotate-rollout-workers")
                     || word.starts_with("rollout-workers")
             };
-            Asked { moves: words.iter().any(picked_up), consumed: false }
+            AnnotationEffect { moves: words.iter().any(picked_up), consumed: false }
         }
     }
 }

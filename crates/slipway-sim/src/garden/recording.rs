@@ -30,12 +30,12 @@ pub(super) fn recorder(journal: Journal, clock: Clock) -> Recorder {
     Arc::new(move |answered| {
         if answered.seen.cluster == CLUSTER {
             let about = format!("{} {}", answered.seen.method, answered.seen.path);
-            journal.record(clock.now(), "request", &about, told(answered));
+            journal.record(clock.now(), "request", &about, describe_request(answered));
         }
     })
 }
 
-fn told(answered: &Answered<'_>) -> Value {
+fn describe_request(answered: &Answered<'_>) -> Value {
     let Answered { seen, media, body, code } = answered;
     let mut told = json!({
         "method": seen.method.as_str(), "path": seen.path, "query": seen.query,

@@ -149,9 +149,9 @@ fn taken_out(store: &Store, cluster: &str) -> Objects {
     objects
 }
 
-type Kept = (Arc<str>, Arc<kube_sandbox::object::Stored>);
+type NamedObject = (Arc<str>, Arc<kube_sandbox::object::Stored>);
 
-fn all_of(store: &Store, cluster: &str) -> Vec<Kept> {
+fn all_of(store: &Store, cluster: &str) -> Vec<NamedObject> {
     let names = store.content(cluster, "");
     names.into_iter().filter_map(|(kind, name)| Some((kind.clone(), store.get(cluster, &kind, &name)?))).collect()
 }

@@ -8,7 +8,7 @@ use slipway_model::{
 use super::{MemoryStore, Tables};
 use crate::{
     hints::News,
-    rows::{Standing, Verdict, judge},
+    rows::{CommitVerdict, RowState, judge},
 };
 
 impl MemoryStore {
@@ -19,11 +19,11 @@ impl MemoryStore {
         };
         let row = tables.row(commit.operation)?;
         let op = &mut row.operation;
-        match judge(commit, &Standing::of(op))? {
-            Verdict::Take => {}
-            Verdict::Already => return Ok(CommitOutcome::Committed { control: Box::new(op.control.clone()) }),
-            Verdict::Fenced => return Ok(CommitOutcome::Fenced),
-            Verdict::Conflict => return Ok(CommitOutcome::Conflict(Box::new(op.clone()))),
+        match judge(commit, &RowState::of(op))? {
+            CommitVerdict::Take => {}
+            CommitVerdict::Already => return Ok(CommitOutcome::Committed { control: Box::new(op.control.clone()) }),
+            CommitVerdict::Fenced => return Ok(CommitOutcome::Fenced),
+            CommitVerdict::Conflict => return Ok(CommitOutcome::Conflict(Box::new(op.clone()))),
         }
 
         op.schedule.commits = commit.number;

@@ -165,7 +165,7 @@ async fn round(
 
     let claims = candidates.into_iter().map(|candidate| {
         let starts = starting.contains(&candidate.operation.id.as_uuid());
-        taken(candidate, request, starts, &mut ledgers)
+        make_claim(candidate, request, starts, &mut ledgers)
     });
     Ok(Round { claims: claims.collect(), set_aside: blocked.len() + damaged.len() })
 }
@@ -219,7 +219,7 @@ async fn take(
 }
 
 /// The claim as [`TAKE`] has just written it.
-fn taken(
+fn make_claim(
     candidate: Candidate,
     request: &ClaimRequest,
     starts: bool,

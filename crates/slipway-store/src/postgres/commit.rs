@@ -39,7 +39,7 @@ use crate::{
     error::{Fault, Tried},
     hints::News,
     operations::{MAKE_DUE, end_of},
-    rows::{self, Standing, Verdict, judge, no_operation, operation_columns, refuse_doubles},
+    rows::{self, CommitVerdict, RowState, judge, no_operation, operation_columns, refuse_doubles},
     secrets::Keyring,
     sql::{Conn, args},
 };
@@ -159,12 +159,12 @@ async fn answer(
             continue;
         }
         let op = present.iter().find(|op| op.id == commit.operation).ok_or_else(|| no_operation(commit.operation))?;
-        outcomes.push(match judge(commit, &Standing::of(op))? {
-            Verdict::Already => CommitOutcome::Committed { control: Box::new(op.control.clone()) },
-            Verdict::Fenced => CommitOutcome::Fenced,
-            Verdict::Conflict => CommitOutcome::Conflict(Box::new(op.clone())),
+        outcomes.push(match judge(commit, &RowState::of(op))? {
+            CommitVerdict::Already => CommitOutcome::Committed { control: Box::new(op.control.clone()) },
+            CommitVerdict::Fenced => CommitOutcome::Fenced,
+            CommitVerdict::Conflict => CommitOutcome::Conflict(Box::new(op.clone())),
             // Nothing stands against it now, so somebody has changed the row in between.
-            Verdict::Take => return Err(Fault::Race),
+            CommitVerdict::Take => return Err(Fault::Race),
         });
     }
     Ok(outcomes)

@@ -14,7 +14,7 @@ use crate::{
     hints::News,
     operations::{self, MAKE_DUE, Queue, end_of},
     rows::{
-        self, Cells, Standing, Verdict, counted, distinct_steps, json, judge, maybe_json, micros, no_operation,
+        self, Cells, CommitVerdict, RowState, counted, distinct_steps, json, judge, maybe_json, micros, no_operation,
         refuse_doubles, signed, unreadable,
     },
     secrets::Keyring,
@@ -92,7 +92,7 @@ pub(super) async fn commit(
     let (mut outcomes, mut taken) = (Vec::with_capacity(commits.len()), Vec::with_capacity(commits.len()));
     for commit in commits {
         let mut row = rows.remove(&commit.operation.as_uuid()).ok_or_else(|| no_operation(commit.operation))?;
-        let standing = Standing {
+        let standing = RowState {
             state: row.state,
             version: row.version,
             owner: row.owner.as_deref(),
@@ -100,7 +100,7 @@ pub(super) async fn commit(
             commits: row.commits,
         };
         outcomes.push(match judge(commit, &standing)? {
-            Verdict::Take => {
+            CommitVerdict::Take => {
                 if commit.clear_skip && row.control.seq <= commit.seen_control {
                     row.control.skip = None;
                 }
@@ -109,9 +109,9 @@ pub(super) async fn commit(
                 taken.push((commit, row));
                 outcome
             }
-            Verdict::Already => CommitOutcome::Committed { control: Box::new(row.control) },
-            Verdict::Fenced => CommitOutcome::Fenced,
-            Verdict::Conflict => {
+            CommitVerdict::Already => CommitOutcome::Committed { control: Box::new(row.control) },
+            CommitVerdict::Fenced => CommitOutcome::Fenced,
+            CommitVerdict::Conflict => {
                 CommitOutcome::Conflict(Box::new(operations::operation(conn, keyring, commit.operation).await?))
             }
         });

@@ -42,11 +42,11 @@ impl Domain for Bench {
 /// Notes when steps begin and end.
 pub(super) struct Watch {
     pub(super) clock: SystemClock,
-    seen: Mutex<Seen>,
+    seen: Mutex<Timings>,
 }
 
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct Timings {
     /// End of the latest step of an operation.
     ends: BTreeMap<OperationId, Duration>,
     /// From the end of a step to the beginning of the next: the commit in between.
@@ -63,7 +63,7 @@ impl Watch {
         Arc::new(Self { clock: SystemClock::default(), seen: Mutex::default() })
     }
 
-    pub(super) fn look<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
+    pub(super) fn look<T>(&self, look: impl FnOnce(&mut Timings) -> T) -> T {
         look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

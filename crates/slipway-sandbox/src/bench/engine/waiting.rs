@@ -9,7 +9,7 @@ use slipway_model::{
 
 use super::{
     databases::{Kind, Server},
-    steps::{self, Seen, Watch},
+    steps::{self, Timings, Watch},
 };
 use crate::bench::measure::{cpu_time, resident_bytes};
 
@@ -41,7 +41,7 @@ pub(super) async fn measure(server: &Server, kind: Kind, operations: usize) -> R
     while watch.look(|seen| seen.ended) < 200 {
         watch.clock.sleep(millis(10)).await;
     }
-    watch.look(|seen| *seen = Seen::default());
+    watch.look(|seen| *seen = Timings::default());
     let empty_engine_cpu = idle_cpu(&watch).await;
     let before = resident_bytes();
     database.fill(operations, "waits").await?;

@@ -31,7 +31,7 @@ const WRITERS: usize = 4;
 /// No write takes so long to arrive everywhere unless something is lost.
 const PATIENCE: Duration = secs(60);
 
-struct Seen {
+struct Deliveries {
     clock: SystemClock,
     /// By writer: deliveries, summed over all watches.
     delivered: [AtomicUsize; WRITERS],
@@ -62,7 +62,7 @@ pub(in crate::bench) async fn measure(watched: &Watched<'_>, watchers: usize, se
     let request = http::Request::get(format!("{}?limit=1", watched.path)).body(Vec::new());
     let listed: Value = watched.client.request(request.map_err(|error| error.to_string())?).await.map_err(explain)?;
     let version = listed["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
-    let seen = Arc::new(Seen {
+    let seen = Arc::new(Deliveries {
         clock: SystemClock::default(),
         delivered: Default::default(),
         arrived: Default::default(),
@@ -121,7 +121,7 @@ pub(in crate::bench) async fn measure(watched: &Watched<'_>, watchers: usize, se
     })
 }
 
-impl Seen {
+impl Deliveries {
     fn check(&self) -> Result<(), String> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.clone().map_or(Ok(()), Err)
@@ -154,7 +154,7 @@ impl Seen {
     }
 }
 
-async fn watch(client: &Client, path: &str, mut version: String, seen: &Seen) -> Result<(), String> {
+async fn watch(client: &Client, path: &str, mut version: String, seen: &Deliveries) -> Result<(), String> {
     let mut is_first = true;
     loop {
         let uri = format!("{path}?watch=1&allowWatchBookmarks=false&resourceVersion={version}");

@@ -19,13 +19,13 @@ use slipway_sim::garden::{
     certificates::Pair,
     engine::{
         extensions,
-        life::{Authority, Kept},
+        life::{Authority, PersistedLife},
     },
 };
 use tokio::task::JoinSet;
 
 use super::{
-    land::{CORE, Land, PROJECT, told},
+    land::{CORE, Land, PROJECT, prefix_error},
     line::Line,
     traces::Traces,
 };
@@ -45,19 +45,19 @@ const FINALIZER: &str = "gardener";
 pub(super) struct Gardener {
     land: Arc<Land>,
     traces: Traces,
-    kept: Kept,
+    kept: PersistedLife,
     lines: Mutex<HashMap<String, Line>>,
 }
 
 impl Gardener {
     /// Works for as long as the tasks live.
     pub(super) fn start(land: &Arc<Land>, traces: &Traces, tasks: &mut JoinSet<()>) -> Result<(), String> {
-        let wrong = told("no certificate authority");
+        let wrong = prefix_error("no certificate authority");
         let authority = |name| Pair::authority(name).map_err(|error| wrong(&error));
         // One for all clusters: what it costs to make them is not what is measured.
         let authority =
             Authority { number: 0, cluster: authority("ca")?.into(), client: authority("ca-client")?.into() };
-        let kept = Kept { authorities: vec![authority], api_up: true, ..Kept::default() };
+        let kept = PersistedLife { authorities: vec![authority], api_up: true, ..PersistedLife::default() };
         let (land, traces) = (land.clone(), traces.clone());
         let gardener = Arc::new(Self { land, traces, kept, lines: Mutex::default() });
         tasks.spawn(gardener.work());
@@ -134,7 +134,7 @@ impl Gardener {
     async fn open(&self, name: &str, shoot: &Value) -> Result<Value, String> {
         let (land, id) = (&self.land, format!("shoot--dev--{name}"));
         land.endpoints.up(&id, &self.kept).await?;
-        let wrong = told("a cluster cannot be reached");
+        let wrong = prefix_error("a cluster cannot be reached");
         let cluster = land.endpoints.server().cluster(&id).ok_or("the cluster is gone")?;
         extensions::bring(&cluster, shoot).await.map_err(|error| wrong(&error))?;
         let port = land.endpoints.port(&id, 0).map_err(|error| wrong(&error))?;

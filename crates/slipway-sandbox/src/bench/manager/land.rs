@@ -52,7 +52,7 @@ pub(super) const GROUP: &str = "infrastructuremanager.kyma-project.io";
 
 /// Requests of the manager so far.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct RequestCounters {
     collections: AtomicU64,
     reads: AtomicU64,
     writes: AtomicU64,
@@ -94,7 +94,7 @@ impl Requests {
     }
 }
 
-impl Asked {
+impl RequestCounters {
     fn note(&self, seen: &Seen<'_>) -> Option<Trouble> {
         let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
         let is_read = seen.method == Method::GET;
@@ -135,7 +135,7 @@ pub(super) struct Land {
     pub(super) kcp: Cluster,
     pub(super) garden: Cluster,
     pub(super) endpoints: Endpoints,
-    pub(super) asked: Arc<Asked>,
+    pub(super) asked: Arc<RequestCounters>,
     pub(super) folder: TempDir,
     pub(super) configuration: PathBuf,
     garden_line: Line,
@@ -143,7 +143,7 @@ pub(super) struct Land {
 }
 
 /// For whoever reads it.
-pub(super) fn told(what: &str) -> impl Fn(&dyn std::fmt::Display) -> String + use<> {
+pub(super) fn prefix_error(what: &str) -> impl Fn(&dyn std::fmt::Display) -> String + use<> {
     let what = what.to_owned();
     move |error| format!("{what}: {error}")
 }
@@ -151,7 +151,7 @@ pub(super) fn told(what: &str) -> impl Fn(&dyn std::fmt::Display) -> String + us
 impl Land {
     /// Starts everything but the manager.
     pub(super) async fn start(round_trip: Duration, history: usize) -> Result<Self, String> {
-        let wrong = told("the clusters do not start");
+        let wrong = prefix_error("the clusters do not start");
         let clock = SystemClock::default();
         let folder = tempfile::Builder::new().prefix("slipway-bench-").tempdir().map_err(|error| wrong(&error))?;
         let settings = Settings { history, ..Settings::default() };
@@ -162,7 +162,7 @@ impl Land {
             kcp.create(object).await.map_err(|error| wrong(&error))?;
         }
         let garden = garden_of(&server).await?;
-        let asked = Arc::new(Asked::default());
+        let asked = Arc::new(RequestCounters::default());
         let noting = asked.clone();
         server.set_faults(Some(Arc::new(move |seen| noting.note(seen))));
 
@@ -197,7 +197,7 @@ impl Land {
 }
 
 async fn door(server: &Server, cluster: &str) -> Result<Door, String> {
-    let wrong = told("a cluster cannot be reached");
+    let wrong = prefix_error("a cluster cannot be reached");
     let certificate = server.sign_server(&["127.0.0.1".to_owned()], hours(24)).map_err(|error| wrong(&error))?;
     let address = SocketAddr::from(([127, 0, 0, 1], 0));
     server.expose(cluster, &certificate, server.ca(), address).await.map_err(|error| wrong(&error))
@@ -205,7 +205,7 @@ async fn door(server: &Server, cluster: &str) -> Result<Door, String> {
 
 /// A garden with its rules and its landscape, and nobody who works in it.
 async fn garden_of(server: &Server) -> Result<Cluster, String> {
-    let wrong = told("the garden does not start");
+    let wrong = prefix_error("the garden does not start");
     let garden = server.add_cluster(GARDEN).await.map_err(|error| wrong(&error))?;
     let shared = kinds::Shared {
         clock: garden::Clock::start(Pace::Scale(1.0)),

@@ -14,7 +14,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-use super::land::{Land, told};
+use super::land::{Land, prefix_error};
 use crate::{
     bench::measure::{cpu_time_of, resident_bytes_of},
     world::{CONTROL_PLANE, GARDEN},
@@ -37,7 +37,7 @@ pub(super) struct Process {
 impl Process {
     /// Starts one, and waits until it has read everything.
     pub(super) async fn start(program: &Path, land: &Land) -> Result<Self, String> {
-        let wrong = told("the manager does not start");
+        let wrong = prefix_error("the manager does not start");
         let health = free_port().await.map_err(|error| wrong(&error))?;
         let folder = land.folder.path();
         let began = land.clock.monotonic();

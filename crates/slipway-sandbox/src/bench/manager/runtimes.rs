@@ -14,7 +14,7 @@ use slipway_server::manager::Drafts;
 
 use super::{
     gardener::FINISHED,
-    land::{CORE, GROUP, Land, NAMESPACE, PROJECT, told},
+    land::{CORE, GROUP, Land, NAMESPACE, PROJECT, prefix_error},
 };
 
 /// The one that all others are copies of. Names have one length, so that copies have one size.
@@ -173,7 +173,7 @@ fn renamed(object: &Value, name: &str) -> Value {
 
 /// Makes an object with its status, which servers drop at first; answers it as it is then.
 async fn put(cluster: &Cluster, group: &str, plural: &str, object: Value) -> Result<Value, String> {
-    let wrong = told(&format!("a copy of the model's {plural} was refused"));
+    let wrong = prefix_error(&format!("a copy of the model's {plural} was refused"));
     let (status, text) =
         (object["status"].clone(), |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned());
     let (namespace, name) = (text("namespace"), text("name"));

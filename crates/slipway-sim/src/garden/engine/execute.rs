@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     extensions,
-    life::{Authority, Kept, Write},
+    life::{Authority, PersistedLife, Write},
     nodes,
     port::{self, CONFIG_MAPS, EVENTS, INTERNAL_SECRETS, Port, Resource, SHOOTS, STATES},
     protection,
@@ -23,13 +23,13 @@ use crate::{
 };
 
 /// What outlives the engine about a Shoot; nothing if it was never kept.
-pub(super) async fn load<P: Port>(port: &P, place: &str, called: &str) -> Result<Kept, Status> {
+pub(super) async fn load<P: Port>(port: &P, place: &str, called: &str) -> Result<PersistedLife, Status> {
     let state = port.get(STATES, place, called).await?.unwrap_or_default();
     let data = list(&state, "spec.gardener").first().map(|one| at(one, "data").clone()).unwrap_or_default();
     Ok(serde_json::from_value(data).unwrap_or_default())
 }
 
-async fn save<P: Port>(port: &P, shoot: &Value, kept: &Kept) -> Result<(), Status> {
+async fn save<P: Port>(port: &P, shoot: &Value, kept: &PersistedLife) -> Result<(), Status> {
     let (place, called) = (namespace(shoot), name(shoot));
     let spec = json!({"gardener": [{"name": "slipway-sim", "type": "slipway-sim", "data": kept}]});
     // Even this wants its deletion confirmed; we know already that we will.
@@ -55,7 +55,7 @@ async fn put<P: Port>(port: &P, what: Resource, place: &str, called: &str, conte
 pub(super) async fn execute<P: Port>(
     shared: &Shared<P>,
     shoot: &Value,
-    kept: &mut Kept,
+    kept: &mut PersistedLife,
     write: &Write,
 ) -> Result<(), Status> {
     let (port, place, called) = (&shared.port, namespace(shoot), name(shoot));
@@ -93,11 +93,11 @@ pub(super) async fn execute<P: Port>(
         Write::Forget => forget(shared, shoot, &id).await?,
     }
     let what = if matches!(write, Write::Status(_)) { "status" } else { "write" };
-    shared.journal.record(shared.clock.now(), what, &about, told(write));
+    shared.journal.record(shared.clock.now(), what, &about, describe_write(write));
     Ok(())
 }
 
-fn told(write: &Write) -> Value {
+fn describe_write(write: &Write) -> Value {
     match write {
         Write::Status(patch) => patch.clone(),
         Write::Applied(_) => json!("applied"),
@@ -108,7 +108,7 @@ fn told(write: &Write) -> Value {
 async fn authorities<P: Port>(
     shared: &Shared<P>,
     shoot: &Value,
-    kept: &mut Kept,
+    kept: &mut PersistedLife,
     add: bool,
     drop_old: bool,
 ) -> Result<(), Status> {
@@ -192,7 +192,7 @@ async fn show_nodes<P: Port>(
     shoot: Option<&Value>,
     id: &str,
     rolls: &[String],
-    kept: &mut Kept,
+    kept: &mut PersistedLife,
 ) -> Result<(), Status> {
     let Some(cluster) = shared.endpoints.server().cluster(id) else { return Ok(()) };
     let nobody = Value::Null;

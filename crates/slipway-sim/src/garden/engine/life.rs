@@ -1,7 +1,7 @@
 //! The life of one Shoot: what to do next. Pure: a Shoot, a time, surroundings in; writes out.
 //!
 //! What is kept in [`Life`] is only what is under way. A process that dies loses it and begins a new
-//! attempt, as a gardenlet does; what must outlive it is in the Shoot itself and in [`Kept`].
+//! attempt, as a gardenlet does; what must outlive it is in the Shoot itself and in [`PersistedLife`].
 
 mod idle;
 mod run;
@@ -93,7 +93,7 @@ pub struct Env<'a> {
 /// What outlives the process, in the Shoot's ShootState.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Kept {
+pub struct PersistedLife {
     /// CAs, the newest last: of the API server, and of clients.
     pub authorities: Vec<Authority>,
     /// The API server answers.
@@ -230,7 +230,7 @@ impl Life {
     }
 
     /// What to write now. Called when the Shoot changed, and when something is due.
-    pub fn decide(&mut self, shoot: &Value, kept: &Kept, env: &Env<'_>) -> Vec<Write> {
+    pub fn decide(&mut self, shoot: &Value, kept: &PersistedLife, env: &Env<'_>) -> Vec<Write> {
         // What is under way goes on: the gardenlet looks at this when it begins.
         self.ignored = self.run.is_none() && parses_as_true(annotation(shoot, IGNORE));
         if self.ignored {

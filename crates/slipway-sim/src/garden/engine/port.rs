@@ -243,7 +243,7 @@ impl std::fmt::Debug for Remote {
 }
 
 /// Gardener's and Kubernetes' own refusals come as they are; everything else is trouble on the way.
-fn refused(error: kube::Error) -> Status {
+fn to_status(error: kube::Error) -> Status {
     match error {
         kube::Error::Api(status) => Status::new(status.code, "", status.message.clone()),
         error => Status::new(503, "ServiceUnavailable", error.to_string()),
@@ -268,18 +268,18 @@ fn value(object: DynamicObject) -> Value {
 
 impl Port for Remote {
     async fn get(&self, what: Resource, place: &str, called: &str) -> Result<Option<Value>, Status> {
-        Ok(self.api(what, place).get_opt(called).await.map_err(refused)?.map(value))
+        Ok(self.api(what, place).get_opt(called).await.map_err(to_status)?.map(value))
     }
 
     async fn list(&self, what: Resource, place: &str) -> Result<Vec<Value>, Status> {
-        let found = self.api(what, place).list(&ListParams::default()).await.map_err(refused)?;
+        let found = self.api(what, place).list(&ListParams::default()).await.map_err(to_status)?;
         Ok(found.items.into_iter().map(value).collect())
     }
 
     async fn create(&self, what: Resource, object: Value) -> Result<Value, Status> {
         let place = namespace(&object).to_owned();
         let object: DynamicObject = serde_json::from_value(object).map_err(Status::internal)?;
-        Ok(value(self.api(what, &place).create(&PostParams::default(), &object).await.map_err(refused)?))
+        Ok(value(self.api(what, &place).create(&PostParams::default(), &object).await.map_err(to_status)?))
     }
 
     async fn patch(
@@ -297,24 +297,24 @@ impl Port for Remote {
             "" => api.patch(called, &params, &patch).await,
             part => api.patch_subresource(part, called, &params, &patch).await,
         };
-        Ok(value(done.map_err(refused)?))
+        Ok(value(done.map_err(to_status)?))
     }
 
     async fn delete(&self, what: Resource, place: &str, called: &str) -> Result<(), Status> {
         match self.api(what, place).delete(called, &DeleteParams::default()).await {
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-            Err(error) => Err(refused(error)),
+            Err(error) => Err(to_status(error)),
             Ok(_) => Ok(()),
         }
     }
 
     async fn bind(&self, place: &str, called: &str, seed: &str) -> Result<Value, Status> {
         let api = self.api(SHOOTS, place);
-        let mut shoot = value(api.get(called).await.map_err(refused)?);
+        let mut shoot = value(api.get(called).await.map_err(to_status)?);
         crate::garden::value::set(&mut shoot, "spec.seedName", seed);
         let shoot: DynamicObject = serde_json::from_value(shoot).map_err(Status::internal)?;
         let done = api.replace_subresource("binding", called, &PostParams::default(), &shoot).await;
-        Ok(value(done.map_err(refused)?))
+        Ok(value(done.map_err(to_status)?))
     }
 
     fn shoots(&self) -> impl Stream<Item = Change> + Send + 'static {

@@ -134,10 +134,10 @@ pub(super) async fn let_go_of_left<P: Port>(port: P, users: &Users) {
 
 async fn try_let_go_of_left<P: Port>(port: &P, users: &Users) -> Result<(), Status> {
     // Shoots last: what one begins to use after these looks is not among them, or unprotected.
-    let credentials = held(port, BINDINGS, FINALIZER).await?;
-    let secret_bindings = held(port, SECRET_BINDINGS, FINALIZER).await?;
-    let secrets = held(port, SECRETS, REFERENCE_PROTECTION).await?;
-    let config_maps = held(port, CONFIG_MAPS, REFERENCE_PROTECTION).await?;
+    let credentials = list_with_finalizer(port, BINDINGS, FINALIZER).await?;
+    let secret_bindings = list_with_finalizer(port, SECRET_BINDINGS, FINALIZER).await?;
+    let secrets = list_with_finalizer(port, SECRETS, REFERENCE_PROTECTION).await?;
+    let config_maps = list_with_finalizer(port, CONFIG_MAPS, REFERENCE_PROTECTION).await?;
     let shoots = port.list(SHOOTS, "").await?;
     let used: BTreeSet<Binding> = shoots.iter().filter_map(used_by).collect();
     for (held, old_kind) in [(credentials, false), (secret_bindings, true)] {
@@ -161,7 +161,11 @@ async fn try_let_go_of_left<P: Port>(port: &P, users: &Users) -> Result<(), Stat
 }
 
 /// Namespace and name of those with a finalizer.
-async fn held<P: Port>(port: &P, what: Resource, finalizer: &str) -> Result<Vec<(String, String)>, Status> {
+async fn list_with_finalizer<P: Port>(
+    port: &P,
+    what: Resource,
+    finalizer: &str,
+) -> Result<Vec<(String, String)>, Status> {
     let all = port.list(what, "").await?;
     let held = all.iter().filter(|one| texts(one, "metadata.finalizers").contains(&finalizer));
     Ok(held.map(|one| (namespace(one).to_owned(), name(one).to_owned())).collect())

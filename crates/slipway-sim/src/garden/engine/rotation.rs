@@ -41,7 +41,7 @@ pub struct Rotation {
 }
 
 /// What the annotation asks for.
-pub fn asked(shoot: &Value) -> Rotation {
+pub fn read_rotation(shoot: &Value) -> Rotation {
     let mut rotation = Rotation::default();
     for word in operations(shoot, OPERATION) {
         rotation.without_rollout |= word.ends_with("-without-workers-rollout");
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     fn rotation(words: &str) -> Rotation {
-        asked(&json!({"metadata": {"annotations": { OPERATION: words }}}))
+        read_rotation(&json!({"metadata": {"annotations": { OPERATION: words }}}))
     }
 
     #[test]

@@ -29,7 +29,7 @@ use tokio::{
 use super::{
     execute,
     faults::{self, Faults},
-    life::{Env, Kept, Life, Settings},
+    life::{Env, Life, PersistedLife, Settings},
     port::{Change, Glimpse, Port, SEEDS, SHOOTS, version_of},
     protection::{Binding, Users, let_go, let_go_of_left},
 };
@@ -80,7 +80,7 @@ type Key = (String, String);
 #[derive(Debug, Default)]
 struct Tracked {
     /// With a worker while it is none.
-    life: Option<(Life, Option<Kept>)>,
+    life: Option<(Life, Option<PersistedLife>)>,
     /// To be looked at, whatever its version.
     dirty: bool,
     /// The newest change that was told since a worker set out.
@@ -102,7 +102,7 @@ struct Done {
     key: Key,
     uid: String,
     life: Life,
-    kept: Option<Kept>,
+    kept: Option<PersistedLife>,
     /// Not all that was decided has happened.
     unfinished: bool,
     /// The version it looked at last: what is told later about this or older ones is no news.
@@ -357,7 +357,7 @@ async fn watched_over<P: Port>(
     key: Key,
     uid: String,
     life: Life,
-    kept: Option<Kept>,
+    kept: Option<PersistedLife>,
     has_room: bool,
 ) -> Done {
     let (whose, journal, clock) = (key.clone(), shared.journal.clone(), shared.clock.clone());
@@ -375,7 +375,7 @@ async fn work<P: Port>(
     key: Key,
     uid: String,
     mut life: Life,
-    mut kept: Option<Kept>,
+    mut kept: Option<PersistedLife>,
     has_room: bool,
 ) -> Done {
     let (mut unfinished, mut looked_at) = (false, 0);
@@ -402,7 +402,7 @@ async fn round<P: Port>(
     key: &Key,
     uid: &str,
     life: &mut Life,
-    kept: &mut Option<Kept>,
+    kept: &mut Option<PersistedLife>,
     has_room: bool,
     looked_at: &mut u64,
 ) -> Result<bool, Status> {

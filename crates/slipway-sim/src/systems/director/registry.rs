@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::{CONNECTOR_URL, graphql::Field, schema::Asked};
+use super::{CONNECTOR_URL, graphql::Field, schema::RootCall};
 use crate::clock;
 
 /// How long a one-time token is good.
@@ -95,7 +95,7 @@ pub(super) struct Registry {
 }
 
 impl Registry {
-    pub(super) fn answer(&mut self, tenant: &str, asked: &Asked) -> Result<Value, Problem> {
+    pub(super) fn answer(&mut self, tenant: &str, asked: &RootCall) -> Result<Value, Problem> {
         if tenant.is_empty() {
             return Err(Problem::TenantRequired);
         }

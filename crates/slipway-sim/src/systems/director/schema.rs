@@ -57,7 +57,7 @@ const LABEL_FILTER: Input = &[("key", "String", true), ("query", "String", false
 pub(super) const CONDITIONS: [&str; 4] = ["INITIAL", "PROVISIONING", "CONNECTED", "FAILED"];
 
 /// A request that fits: which root field, under which alias, with which arguments.
-pub(super) struct Asked {
+pub(super) struct RootCall {
     pub(super) root: &'static Root,
     pub(super) alias: String,
     pub(super) arguments: Map<String, Value>,
@@ -65,7 +65,7 @@ pub(super) struct Asked {
 }
 
 /// Checks a document and its variables against the tables.
-pub(super) fn check(document: Document, mut variables: Map<String, Value>) -> Result<Asked, String> {
+pub(super) fn check(document: Document, mut variables: Map<String, Value>) -> Result<RootCall, String> {
     let Document { is_mutation, variables: declared, fields } = document;
     let [field] = <[Field; 1]>::try_from(fields).map_err(|_| "one root field at a time, please".to_owned())?;
     let root = ROOTS.iter().find(|root| root.name == field.name && root.is_mutation == is_mutation);
@@ -97,7 +97,7 @@ pub(super) fn check(document: Document, mut variables: Map<String, Value>) -> Re
         return Err(format!("the variable {extra} is used by nothing"));
     }
     selects(&field, root.result)?;
-    Ok(Asked { root, alias: field.alias, arguments, selection: field.selection })
+    Ok(RootCall { root, alias: field.alias, arguments, selection: field.selection })
 }
 
 fn selects(field: &Field, shape: &[Output]) -> Result<(), String> {

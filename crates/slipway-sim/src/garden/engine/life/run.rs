@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Env, Kept, Life, Run, Write, label_write, last_operation, pause};
+use super::{Env, Life, PersistedLife, Run, Write, label_write, last_operation, pause};
 use crate::{
     clock::seconds,
     garden::{
@@ -19,7 +19,13 @@ use crate::{
 };
 
 impl Life {
-    pub(super) fn begin(&mut self, operation: Operation, shoot: &Value, kept: &Kept, env: &Env<'_>) -> Vec<Write> {
+    pub(super) fn begin(
+        &mut self,
+        operation: Operation,
+        shoot: &Value,
+        kept: &PersistedLife,
+        env: &Env<'_>,
+    ) -> Vec<Write> {
         let generation = number(shoot, "metadata.generation");
         let before = at(shoot, "status.lastOperation");
         let anew = number(shoot, "status.observedGeneration") != generation || text(before, "type") != operation.kind();
@@ -29,7 +35,7 @@ impl Life {
         (self.retry_at, self.care_at, self.maintain_at) = (None, None, None);
         self.attempts += 1;
         let workerless = list(shoot, "spec.provider.workers").is_empty();
-        let asked = if is_deleting(shoot) { Rotation::default() } else { rotation::asked(shoot) };
+        let asked = if is_deleting(shoot) { Rotation::default() } else { rotation::read_rotation(shoot) };
         let rotation = if is_deleting(shoot) { asked.clone() } else { asked.clone().and(rotation::under_way(shoot)) };
         let extra = match operation {
             Operation::Create => nodes::extra(shoot, &Value::Null, &[]),

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Env, Kept, Life, Settings, Write};
+use super::{Env, Life, PersistedLife, Settings, Write};
 use crate::garden::{
     chance::Chance,
     engine::{
@@ -22,7 +22,7 @@ use crate::garden::{
 struct Play {
     shoot: Value,
     life: Life,
-    kept: Kept,
+    kept: PersistedLife,
     now: Timestamp,
     faults: Faults,
     settings: Settings,
@@ -53,7 +53,7 @@ impl Play {
         Self {
             shoot,
             life: Life::default(),
-            kept: Kept::default(),
+            kept: PersistedLife::default(),
             now: "2026-06-01T12:00:00Z".parse().expect("time"),
             faults: Faults::default(),
             settings: Settings::default(),

@@ -26,7 +26,7 @@ use crate::garden::{
 
 /// What a server does instead of a write, every so often.
 #[derive(Debug, Clone, Copy)]
-enum Trouble {
+enum WorkerFault {
     Refuses,
     Dies,
     RefusesAfterwards,
@@ -37,7 +37,7 @@ enum Trouble {
 #[derive(Clone)]
 struct Clumsy {
     cluster: Cluster,
-    trouble: Option<Trouble>,
+    trouble: Option<WorkerFault>,
     writes: Arc<AtomicU64>,
     /// Every event says nothing but "look again".
     relists: bool,
@@ -48,9 +48,9 @@ impl Clumsy {
         let number = self.writes.fetch_add(1, Ordering::Relaxed);
         let strikes = number < 36 && number % 3 == 2;
         match self.trouble.filter(|_| strikes) {
-            Some(Trouble::Refuses) => Err(Status::new(500, "InternalError", "on demand")),
-            Some(Trouble::Dies) => panic!("a worker dies on demand"),
-            Some(Trouble::RefusesAfterwards) => {
+            Some(WorkerFault::Refuses) => Err(Status::new(500, "InternalError", "on demand")),
+            Some(WorkerFault::Dies) => panic!("a worker dies on demand"),
+            Some(WorkerFault::RefusesAfterwards) => {
                 write.await?;
                 Err(Status::new(504, "Timeout", "on demand, after it was done"))
             }
@@ -115,7 +115,7 @@ impl Drop for Play {
 }
 
 impl Play {
-    async fn start(trouble: Option<Trouble>, relists: bool, per_seed: usize) -> Self {
+    async fn start(trouble: Option<WorkerFault>, relists: bool, per_seed: usize) -> Self {
         let server = Server::start(server::Settings::default()).await.expect("server");
         let cluster = server.add_cluster("garden").await.expect("cluster");
         let clock = Clock::start(Pace::Scale(600.0));
@@ -182,7 +182,7 @@ fn is_done(shoot: &Value) -> bool {
 
 #[tokio::test]
 async fn a_life_goes_on_whatever_becomes_of_single_writes() {
-    for trouble in [Trouble::Refuses, Trouble::Dies, Trouble::RefusesAfterwards] {
+    for trouble in [WorkerFault::Refuses, WorkerFault::Dies, WorkerFault::RefusesAfterwards] {
         let play = Play::start(Some(trouble), false, 20).await;
         play.create("shop").await;
         play.until("shop", is_done).await;
