@@ -1,7 +1,7 @@
 //! What a cloud is to us: one value, [`Cloud`], with all that any service must know of it.
 //!
 //! The services pass it and its [`Block`] on and never ask which cloud it is: what differs stands in
-//! the cloud's own file below `providers/`, as an implementation of [`Parameters`] and, where
+//! the cloud's own file beside `providers.rs`, as an implementation of [`Parameters`] and, where
 //! requests may ask for it, of [`Requested`]. A configuration of a living cluster is edited, never
 //! rebuilt: it may hold what we do not know (an existing network, gateways, identities), and a zone
 //! whose last pool is gone still owns its subnets.

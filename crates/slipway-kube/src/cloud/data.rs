@@ -1,4 +1,4 @@
-//! What is data about a cloud: one file `providers/<cloud>.yaml` each, built into the program.
+//! What is data about a cloud: one YAML file each, built into the program.
 //!
 //! It is no list of what is allowed: a request may name any machine, and Gardener knows better than
 //! any file whether there is one.
