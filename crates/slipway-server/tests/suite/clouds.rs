@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use slipway_kube::violations::Violations;
 use slipway_manager::{AclAddresses, ConverterConfig, RenderError, RenderInput, render};
 use slipway_model::{
-    OperationId,
     ports::Random,
     runtime_record::{RuntimeId, Tenant},
 };

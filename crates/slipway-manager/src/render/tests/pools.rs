@@ -246,6 +246,32 @@ fn a_configuration_that_the_runtime_names_is_used_on_creation() {
 }
 
 #[test]
+fn a_configuration_that_the_runtime_names_changes_a_living_cluster_and_what_it_does_not_name_stays() {
+    let mut world = World::least("azure");
+    let mut shoot = living(&world.created());
+    shoot["spec"]["provider"]["infrastructureConfig"]["identity"] = json!({ "name": "of-others" });
+    let named = |world: &mut World, zones: Value| {
+        world
+            .edit(|spec| spec["shoot"]["provider"]["infrastructureConfig"] = json!({ "networks": { "zones": zones } }));
+    };
+    let gateway = json!({ "enabled": true, "idleConnectionTimeoutMinutes": 30 });
+    named(&mut world, json!([{ "name": 1, "natGateway": gateway }, { "name": 5, "cidr": "10.250.224.0/20" }]));
+    world.edit_pool(|pool| pool["zones"] = json!(["1", "2", "3", "5"]));
+    let next = world.patched(&shoot).into_value();
+    let config = &next["spec"]["provider"]["infrastructureConfig"];
+    assert_eq!(config["identity"], json!({ "name": "of-others" }));
+    let zones = &config["networks"]["zones"];
+    assert_eq!((&zones[0]["natGateway"], &zones[0]["cidr"]), (&gateway, &json!("10.250.0.0/19")));
+    assert_eq!(zones[1], shoot["spec"]["provider"]["infrastructureConfig"]["networks"]["zones"][1]);
+    assert_eq!((&zones[2]["cidr"], &zones[3]["cidr"]), (&json!("10.250.224.0/20"), &json!("10.250.64.0/19")));
+
+    named(&mut world, json!([{ "name": 1, "cidr": "10.250.32.0/19" }]));
+    let refused = world.refused(Some(&shoot));
+    assert_eq!(refused.path, "spec.shoot.provider.infrastructureConfig.networks.zones[1].cidr");
+    assert_eq!(refused.message, r#"cannot change from "10.250.0.0/19" to "10.250.32.0/19"; leave it as it is"#);
+}
+
+#[test]
 fn machines_cannot_be_reached_by_ssh() {
     for world in World::all() {
         assert_eq!(
