@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod annotations;
+pub mod cloud;
 pub mod conditions;
 pub mod crds;
 pub mod gardener_cluster;
@@ -14,6 +15,7 @@ pub mod providers;
 pub mod runtime;
 pub mod shoot;
 pub mod subnets;
+pub mod violations;
 pub mod wire;
 
 pub use gardener_cluster::GardenerCluster;

@@ -23,10 +23,11 @@ pub use self::{
         GarbageCollection, ImageRegistryCache, RegistryCacheConfig, RegistryCacheHttp, RegistryCacheProxy,
         RegistryCacheVolume,
     },
-    shoot::{Acl, KubeApiServer, Kubernetes, Networking, Provider, ProviderType, RuntimeShoot},
+    shoot::{Acl, KubeApiServer, Kubernetes, Networking, Provider, RuntimeShoot},
     status::{LastError, LastOperation, RuntimeState, RuntimeStatus},
     worker::{ContainerRuntime, Cri, Machine, MachineControllerManager, MachineImage, Worker, WorkerKubernetes},
 };
+pub use crate::providers::ProviderType;
 
 /// Keeps a Runtime until its Shoot, its GardenerCluster and its Secret are gone.
 pub const FINALIZER: &str = "runtime-controller.infrastructure-manager.kyma-project.io/deletion-hook";

@@ -37,8 +37,12 @@ pub struct Cidr {
 
 impl Cidr {
     /// The network that begins here. The start must be a multiple of the size.
-    const fn at(start: u32, prefix: u8) -> Self {
+    pub(crate) const fn at(start: u32, prefix: u8) -> Self {
         Self { start, prefix }
+    }
+
+    pub(crate) const fn start(self) -> u32 {
+        self.start
     }
 
     /// The length of the prefix.
@@ -99,54 +103,13 @@ impl FromStr for Cidr {
 /// How many zones fit, on every cloud that has subnets.
 pub const MAX_ZONES: usize = 8;
 
-/// The subnets of a zone on AWS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AwsZone {
-    /// For machines.
-    pub workers: Cidr,
-    /// For load balancers that the world reaches.
-    pub public: Cidr,
-    /// For load balancers inside.
-    pub internal: Cidr,
-}
-
-impl AwsZone {
-    /// All three.
-    pub fn all(self) -> [Cidr; 3] {
-        [self.workers, self.public, self.internal]
-    }
-}
-
-/// The subnets in a slot on AWS. The first three slots take three quarters of the network; the other
-/// five share the last quarter, each a quarter as large in every subnet.
-pub fn aws(nodes: Cidr, slot: usize) -> Result<AwsZone, Error> {
-    let (p, index) = (cuttable(nodes)?, slot_number(nodes, slot)?);
-    let unit = 1_u32 << (28 - p);
-    Ok(if index < 3 {
-        let start = nodes.start + 4 * index * unit;
-        AwsZone {
-            workers: Cidr::at(start, p + 3),
-            public: Cidr::at(start + 2 * unit, p + 4),
-            internal: Cidr::at(start + 3 * unit, p + 4),
-        }
-    } else {
-        let small = unit / 4;
-        let start = nodes.start + 12 * unit + 3 * (index - 3) * small;
-        AwsZone {
-            workers: Cidr::at(start, p + 6),
-            public: Cidr::at(start + small, p + 6),
-            internal: Cidr::at(start + 2 * small, p + 6),
-        }
-    })
-}
-
-/// The subnet in a slot on Azure and Alibaba Cloud: eighths of the network.
+/// The subnet in a slot where zones have eighths of the network.
 pub fn eighth(nodes: Cidr, slot: usize) -> Result<Cidr, Error> {
     let (p, index) = (cuttable(nodes)?, slot_number(nodes, slot)?);
     Ok(Cidr::at(nodes.start + (index << (29 - p)), p + 3))
 }
 
-/// The subnets of all zones on Google Distributed Cloud: the whole network, halves, or three quarters.
+/// The subnets of up to three zones: the whole network, halves, or three quarters.
 pub fn equal_parts(nodes: Cidr, zones: usize) -> Result<Vec<Cidr>, Error> {
     let shift = match zones {
         1 => 0,
@@ -172,11 +135,12 @@ pub fn halves(of: Cidr) -> Result<[Cidr; 2], Error> {
     }
 }
 
-fn cuttable(nodes: Cidr) -> Result<u8, Error> {
+/// The prefix, if subnets for zones fit in.
+pub(crate) fn cuttable(nodes: Cidr) -> Result<u8, Error> {
     if (16..=24).contains(&nodes.prefix) { Ok(nodes.prefix) } else { Err(Error::Prefix(nodes)) }
 }
 
-fn slot_number(nodes: Cidr, slot: usize) -> Result<u32, Error> {
+pub(crate) fn slot_number(nodes: Cidr, slot: usize) -> Result<u32, Error> {
     u32::try_from(slot).ok().filter(|_| slot < MAX_ZONES).ok_or(Error::Full(nodes))
 }
 

@@ -12,6 +12,7 @@ mod windows;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use slipway_kube::runtime::ProviderType;
 
 pub use self::{
@@ -213,23 +214,13 @@ impl DnsConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProviderConfig {
-    /// Amazon Web Services.
-    pub aws: AwsConfig,
     /// Defaults of pools.
     pub worker: WorkerConfig,
-    /// Google Distributed Cloud.
-    pub gdch: GdchConfig,
     /// Names of cloud profiles, where they are not the usual ones.
     pub cloud_profiles: BTreeMap<ProviderType, String>,
-}
-
-/// Amazon Web Services.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct AwsConfig {
-    /// Whether machines serve their metadata by the second version of the protocol only.
-    #[serde(rename = "enableIMDSv2")]
-    pub enable_imdsv2: bool,
+    /// What is set for single clouds, by their names; each knows what it means.
+    #[serde(flatten)]
+    pub clouds: BTreeMap<String, Value>,
 }
 
 /// Defaults of pools.
@@ -246,20 +237,6 @@ impl Default for WorkerConfig {
     fn default() -> Self {
         Self { default_max_evict_retries: "2".to_owned(), default_machine_drain_timeout: "15m".to_owned() }
     }
-}
-
-/// Google Distributed Cloud.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct GdchConfig {
-    /// Name of its cloud profile.
-    pub cloud_profile_name: String,
-    /// The network clusters are in.
-    pub parent_reference_name: String,
-    /// Its namespace.
-    pub parent_reference_namespace: String,
-    /// Its type.
-    pub parent_reference_type: String,
 }
 
 /// The operating system where a pool names none.

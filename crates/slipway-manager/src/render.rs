@@ -34,8 +34,8 @@ use serde::Serialize;
 use serde_json::Value;
 use slipway_kube::{
     Runtime,
-    providers::{Shape, shape},
-    runtime::RuntimeShoot,
+    cloud::Cloud,
+    runtime::{Raw, RuntimeShoot},
 };
 
 use self::draft::Draft;
@@ -127,7 +127,7 @@ struct Context<'a> {
     input: &'a RenderInput<'a>,
     shoot: &'a RuntimeShoot,
     converter: &'a Converter,
-    shape: &'static Shape,
+    cloud: &'static Cloud,
     existing: Option<&'a Value>,
 }
 
@@ -138,9 +138,15 @@ impl<'a> Context<'a> {
             input,
             shoot,
             converter: &input.config.converter,
-            shape: shape(shoot.provider.provider_type),
+            cloud: shoot.provider.provider_type.cloud(),
             existing: input.existing,
         }
+    }
+
+    /// What the landscape sets for the cloud.
+    fn landscape(&self) -> Raw {
+        let set = self.converter.provider.clouds.get(self.cloud.name);
+        set.and_then(Value::as_object).cloned().unwrap_or_default()
     }
 
     /// A part of the living Shoot, by its path.

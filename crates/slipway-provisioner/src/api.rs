@@ -11,12 +11,11 @@ use slipway_model::{
 };
 
 use crate::{
-    Catalogue, Metrics, OperationKind, Settings,
+    Metrics, OperationKind, Settings,
     auth::Gate,
     clusters::Clusters,
     errors::{ApiError, Class, reason},
     graphql::ports::EnginePort,
-    input::Rules,
 };
 
 /// What a provisioner is made of.
@@ -39,8 +38,6 @@ pub struct Api {
     pub gate: Gate,
     /// What an operator has set.
     pub settings: Settings,
-    /// What the clouds offer.
-    pub catalogue: Catalogue,
     /// Figures.
     pub metrics: Arc<Metrics>,
 }
@@ -64,11 +61,6 @@ const TRIES: u32 = 3;
 const PAUSE: Duration = millis(300);
 
 impl Api {
-    /// What an input is read by.
-    pub fn rules(&self) -> Rules<'_> {
-        Rules { settings: &self.settings, catalogue: &self.catalogue }
-    }
-
     /// Engine time.
     pub fn now(&self) -> Timestamp {
         self.engine.now()

@@ -4,6 +4,7 @@
 //! longer than a call. Every one of them begins with the caller's rights and the tenant.
 
 mod cleanup_runtime_data;
+pub mod clouds;
 mod deprovision_runtime;
 mod hibernate_runtime;
 pub mod operation_status;

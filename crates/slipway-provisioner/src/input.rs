@@ -6,23 +6,16 @@
 mod checks;
 mod cluster;
 pub mod kyma;
-mod merge;
 mod networks;
-pub mod provider;
 mod provision;
 pub mod spec;
-mod text;
 mod upgrade;
 mod version;
-mod violations;
 pub mod wire;
 
 pub use kyma::{KymaSecrets, KymaSpec};
-pub use provider::{Provider, ProviderConfig};
-pub use provision::{Provision, Rules, provision};
+pub use provision::{Provision, provision};
+pub use slipway_kube::violations::{IMMUTABLE, Violation, Violations, is_label_value, quoted};
 pub use spec::{ClusterSecrets, ClusterSpec, RuntimeInfo};
-pub use text::is_label_value;
-pub(crate) use upgrade::IMMUTABLE;
 pub use upgrade::{Changed, Living, upgrade_shoot, upgrade_version};
 pub use version::Version;
-pub use violations::{Violation, Violations, quoted};

@@ -7,7 +7,6 @@
 pub mod agent;
 pub mod api;
 pub mod auth;
-pub mod catalogue;
 pub mod clusters;
 pub mod deadlines;
 pub mod domain;
@@ -31,7 +30,6 @@ pub mod steps;
 pub mod watch;
 
 pub use api::Api;
-pub use catalogue::Catalogue;
 pub use deadlines::Deadlines;
 pub use domain::{Data, Provisioner, Systems};
 pub use installer::Installer;

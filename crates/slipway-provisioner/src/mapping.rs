@@ -21,24 +21,18 @@ use slipway_model::{
     runtime_record::{RuntimeId, SubAccount, Tenant},
 };
 
-use crate::input::{
-    ClusterSecrets, ClusterSpec, ProviderConfig, is_label_value,
-    provider::{AwsConfig, AzureConfig},
-    spec::OidcSpec,
-};
+use crate::input::{ClusterSecrets, ClusterSpec, is_label_value, spec::OidcSpec};
 
 mod table;
 
-pub use table::{Fate, Mapping, TABLE};
+pub use table::{Fate, Mapping, table};
+pub(crate) use table::{applied, chooses};
 
 /// The only main pool, as the reference calls it.
 const WORKER_NAME: &str = "cpu-worker-0";
 
 /// What a label says when nobody said anything: a stock manager wants it set.
 const UNMANAGED: &str = "unmanaged";
-
-/// Minutes after which an idle connection through a NAT gateway ends, if nobody said; Azure's own default.
-const IDLE_MINUTES: i32 = 4;
 
 /// What of a Runtime is not about its cluster.
 #[derive(Debug, Clone)]
@@ -108,12 +102,13 @@ fn annotations_of(owner: &Owner<'_>, spec: &ClusterSpec) -> BTreeMap<String, Str
 }
 
 fn shoot(spec: &ClusterSpec) -> RuntimeShoot {
+    let documents = spec.provider_config.documents(&spec.worker_cidr);
     let provider = slipway_kube::runtime::Provider {
-        provider_type: spec.provider().kube(),
+        provider_type: spec.provider(),
         workers: vec![worker(spec)],
         additional_workers: Vec::new(),
-        control_plane_config: control_plane_config(spec),
-        infrastructure_config: Some(infrastructure_config(spec)),
+        control_plane_config: documents.control_plane,
+        infrastructure_config: documents.infrastructure,
     };
     let networking = Networking {
         pods: spec.pods_cidr.clone(),
@@ -148,16 +143,10 @@ fn shoot(spec: &ClusterSpec) -> RuntimeShoot {
 }
 
 fn extras(spec: &ClusterSpec) -> ShootExtras {
-    let cloud_profile_name = match &spec.provider_config {
-        ProviderConfig::Openstack(openstack) => Some(openstack.cloud_profile_name.clone()),
-        ProviderConfig::Gcp(_) | ProviderConfig::Azure(_) | ProviderConfig::Aws(_) | ProviderConfig::Alicloud(_) => {
-            None
-        }
-    };
     ShootExtras {
         seed_name: spec.seed.clone(),
         exposure_class_name: spec.exposure_class_name.clone(),
-        cloud_profile_name,
+        cloud_profile_name: spec.provider_config.cloud_profile().map(str::to_owned),
         maintenance: Some(Maintenance {
             auto_update: AutoUpdate {
                 kubernetes_version: spec.kubernetes_version_auto_update,
@@ -211,93 +200,10 @@ fn worker(spec: &ClusterSpec) -> Worker {
         minimum: spec.auto_scaler_min,
         maximum: spec.auto_scaler_max,
         zones: spec.provider_config.zones(),
-        provider_config: worker_config(spec),
+        provider_config: spec.provider_config.worker_config(),
         rest,
         ..Worker::default()
     }
-}
-
-fn worker_config(spec: &ClusterSpec) -> Option<Raw> {
-    match &spec.provider_config {
-        ProviderConfig::Aws(AwsConfig { enable_imds_v2: true, .. }) => Some(document(
-            spec,
-            "WorkerConfig",
-            json!({ "instanceMetadataOptions": { "httpTokens": "required", "httpPutResponseHopLimit": 2 } }),
-        )),
-        _ => None,
-    }
-}
-
-fn control_plane_config(spec: &ClusterSpec) -> Option<Raw> {
-    match &spec.provider_config {
-        ProviderConfig::Gcp(gcp) => Some(document(spec, "ControlPlaneConfig", json!({ "zone": gcp.zones.first() }))),
-        ProviderConfig::Openstack(openstack) => Some(document(
-            spec,
-            "ControlPlaneConfig",
-            json!({ "loadBalancerProvider": openstack.load_balancer_provider }),
-        )),
-        ProviderConfig::Azure(_) | ProviderConfig::Aws(_) | ProviderConfig::Alicloud(_) => {
-            Some(document(spec, "ControlPlaneConfig", json!({})))
-        }
-    }
-}
-
-fn infrastructure_config(spec: &ClusterSpec) -> Raw {
-    let content = match &spec.provider_config {
-        ProviderConfig::Gcp(_) => {
-            json!({ "networks": { "worker": spec.worker_cidr, "workers": spec.worker_cidr } })
-        }
-        ProviderConfig::Azure(azure) => azure_networks(azure, &spec.worker_cidr),
-        ProviderConfig::Aws(aws) => {
-            let zone = |zone: &crate::input::provider::AwsZone| json!({ "name": zone.name, "internal": zone.internal_cidr, "public": zone.public_cidr, "workers": zone.worker_cidr });
-            let zones: Vec<Value> = aws.zones.iter().map(zone).collect();
-            json!({ "networks": { "vpc": { "cidr": aws.vpc_cidr }, "zones": zones } })
-        }
-        ProviderConfig::Openstack(openstack) => {
-            json!({ "floatingPoolName": openstack.floating_pool_name, "networks": { "workers": spec.worker_cidr } })
-        }
-        ProviderConfig::Alicloud(alicloud) => {
-            let zones: Vec<Value> =
-                alicloud.zones.iter().map(|zone| json!({ "name": zone.name, "workers": zone.worker_cidr })).collect();
-            json!({ "networks": { "vpc": { "cidr": alicloud.vpc_cidr }, "zones": zones } })
-        }
-    };
-    document(spec, "InfrastructureConfig", content)
-}
-
-fn azure_networks(azure: &AzureConfig, worker_cidr: &str) -> Value {
-    let nat = azure.enable_nat_gateway.then(|| {
-        json!({ "enabled": true, "idleConnectionTimeoutMinutes": azure.idle_connection_timeout_minutes.unwrap_or(IDLE_MINUTES) })
-    });
-    let mut networks = json!({ "vnet": { "cidr": azure.vnet_cidr } });
-    let is_zoned = !azure.azure_zones.is_empty() || !azure.zones.is_empty();
-    if azure.azure_zones.is_empty() {
-        networks["workers"] = json!(worker_cidr);
-        if let Some(nat) = nat.filter(|_| is_zoned) {
-            networks["natGateway"] = nat;
-        }
-    } else {
-        let zone = |zone: &crate::input::provider::AzureZone| {
-            let mut subnet = json!({ "name": zone.name, "cidr": zone.cidr });
-            if let Some(nat) = &nat {
-                subnet["natGateway"] = nat.clone();
-            }
-            subnet
-        };
-        networks["zones"] = azure.azure_zones.iter().map(zone).collect();
-    }
-    json!({ "networks": networks, "zoned": is_zoned })
-}
-
-/// A document of a cloud's extension of Gardener.
-fn document(spec: &ClusterSpec, kind: &str, content: Value) -> Raw {
-    let mut all = object(content);
-    all.insert(
-        "apiVersion".to_owned(),
-        format!("{}.provider.extensions.gardener.cloud/v1alpha1", spec.provider()).into(),
-    );
-    all.insert("kind".to_owned(), kind.into());
-    all
 }
 
 fn object(value: Value) -> Map<String, Value> {

@@ -6,6 +6,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::Deserialize;
+use slipway_kube::runtime::{ProviderType, Raw};
 use slipway_model::time::{hours, mins};
 
 /// All of it.
@@ -82,7 +83,7 @@ pub enum TenantPolicy {
     Strict,
 }
 
-/// What is taken for a missing value; what differs by cloud stands in the catalogue.
+/// What is taken for a missing value; what else differs by cloud stands in its data file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Defaults {
@@ -104,8 +105,8 @@ pub struct Defaults {
     pub kubernetes_version_auto_update: bool,
     /// Gardener raises the machine image version.
     pub machine_image_version_auto_update: bool,
-    /// Machines on AWS only answer metadata requests that carry a session token.
-    pub enable_imds_v2: bool,
+    /// What a request says for its cloud where it is silent.
+    pub clouds: CloudDefaults,
     /// The components of Kyma Lite, in order.
     pub lite_components: Vec<String>,
 }
@@ -123,9 +124,35 @@ impl Default for Defaults {
             services_cidr: "10.104.0.0/13".to_owned(),
             kubernetes_version_auto_update: false,
             machine_image_version_auto_update: false,
-            enable_imds_v2: false,
+            clouds: CloudDefaults::default(),
             lite_components: lite.map(str::to_owned).to_vec(),
         }
+    }
+}
+
+/// What requests say for their cloud where they are silent: by its name, in the words of its block.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(try_from = "BTreeMap<ProviderType, Raw>")]
+pub struct CloudDefaults(BTreeMap<ProviderType, Raw>);
+
+impl TryFrom<BTreeMap<ProviderType, Raw>> for CloudDefaults {
+    type Error = String;
+
+    fn try_from(blocks: BTreeMap<ProviderType, Raw>) -> Result<Self, String> {
+        for (provider, block) in &blocks {
+            let requests = provider.cloud().requests.as_ref().ok_or_else(|| format!("{provider} takes no requests"))?;
+            requests.understand(block).map_err(|problem| format!("{provider}: {problem}"))?;
+        }
+        Ok(Self(blocks))
+    }
+}
+
+impl CloudDefaults {
+    /// What is asked for, with what it leaves out.
+    pub fn under(&self, provider: ProviderType, asked: Raw) -> Raw {
+        let mut all = self.0.get(&provider).cloned().unwrap_or_default();
+        all.extend(asked.into_iter().filter(|(_, value)| !value.is_null()));
+        all
     }
 }
 
@@ -206,8 +233,8 @@ pub struct Compat {
     pub allow_target_secret_change: bool,
     /// `workerCidr` of a living cluster may change; Gardener refuses to resize a subnet in use.
     pub force_worker_cidr: bool,
-    /// Clusters on Alibaba Cloud may be made; the known client cannot read them back.
-    pub allow_alicloud: bool,
+    /// Clusters may be made on clouds from which the known client cannot read them back.
+    pub allow_unknown_clouds: bool,
 }
 
 impl Default for Compat {
@@ -219,7 +246,7 @@ impl Default for Compat {
             allow_direct_gcp: false,
             allow_target_secret_change: false,
             force_worker_cidr: false,
-            allow_alicloud: false,
+            allow_unknown_clouds: false,
         }
     }
 }
@@ -233,5 +260,13 @@ mod tests {
         let some: Settings = serde_saphyr::from_str("tenant_policy: strict\nlimits:\n  depth: 7\n").expect("settings");
         assert_eq!((some.tenant_policy, some.limits.depth, some.limits.tokens), (TenantPolicy::Strict, 7, 15_000));
         assert!(serde_saphyr::from_str::<Settings>("tenant_polcy: strict").is_err());
+        let clouds = |text: &str| serde_saphyr::from_str::<CloudDefaults>(text);
+        let asked = |text: &str| serde_json::from_str::<Raw>(text).expect("an object");
+        let aws = ProviderType::parse("aws").expect("a cloud");
+        let under = clouds("aws: { enableIMDSv2: true }").expect("defaults").under(aws, asked(r#"{"zone": null}"#));
+        assert_eq!(under, asked(r#"{"enableIMDSv2": true}"#));
+        for wrong in ["aws: { enableIMDSv3: true }", "moon: {}", "gdch: {}"] {
+            assert!(clouds(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use slipway_kube::{
 };
 use slipway_model::ports::{Clock, Runtimes, Storage, TransportError};
 use slipway_provisioner::{
-    Api, Catalogue, Installer, Metrics, Provisioner, Systems,
+    Api, Installer, Metrics, Provisioner, Systems,
     auth::{Gate, Issuer},
     clusters::Clusters,
     http,
@@ -156,7 +156,6 @@ impl ProvisionerRole {
             clusters: Clusters::new(control_plane.clone(), namespace.clone(), clock.clone()),
             gate: Gate::new(issuers, clock.clone()),
             settings: file.settings,
-            catalogue: Catalogue::built_in(),
             metrics: metrics.clone(),
         });
 

@@ -40,7 +40,7 @@ pub(super) fn unique_pools() -> Rule {
     .message("pool names must be unique over workers and additionalWorkers")
 }
 
-/// The address plans of aws, azure and alicloud have room for eight zones. A zone counts for the pool
+/// The address plans of clouds with subnets have room for eight zones. A zone counts for the pool
 /// of Kyma, or else for the customer's pool whose name comes first, which works because names are
 /// unique. The two lists cannot be joined: to an API server their pools are of different types.
 pub(super) fn few_zones() -> Rule {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AdditionalOidcConfig, OidcConfig, Raw, ShootExtras, Worker, rules};
+use crate::providers::ProviderType;
 
 /// The cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -84,48 +85,6 @@ pub struct Acl {
     pub allowed_cidrs: Vec<String>,
 }
 
-/// The clouds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum ProviderType {
-    /// Amazon Web Services.
-    Aws,
-    /// Microsoft Azure.
-    Azure,
-    /// Google Cloud.
-    Gcp,
-    /// OpenStack, as in SAP Converged Cloud.
-    Openstack,
-    /// Alibaba Cloud.
-    Alicloud,
-    /// Google Distributed Cloud.
-    Gdch,
-}
-
-impl ProviderType {
-    /// All of them.
-    pub const ALL: [Self; 6] = [Self::Aws, Self::Azure, Self::Gcp, Self::Openstack, Self::Alicloud, Self::Gdch];
-
-    /// The word on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Aws => "aws",
-            Self::Azure => "azure",
-            Self::Gcp => "gcp",
-            Self::Openstack => "openstack",
-            Self::Alicloud => "alicloud",
-            Self::Gdch => "gdch",
-        }
-    }
-}
-
-impl std::fmt::Display for ProviderType {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// The cloud and its machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -142,11 +101,11 @@ pub struct Provider {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     pub additional_workers: Vec<Worker>,
-    /// Configuration of the cloud's control plane, used on creation.
+    /// Configuration of the cloud's control plane; for a living cluster what it names is changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "rules::any_object")]
     pub control_plane_config: Option<Raw>,
-    /// Configuration of the cloud's infrastructure, used on creation.
+    /// Configuration of the cloud's infrastructure; for a living cluster what it names is changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "rules::any_object")]
     pub infrastructure_config: Option<Raw>,

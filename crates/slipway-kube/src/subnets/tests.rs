@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::providers::aws::slot as aws;
 
 fn cidr(text: &str) -> Cidr {
     text.parse().expect("a network")

@@ -92,9 +92,10 @@ mod tests {
     #[test]
     fn a_tenant_is_found_by_cloud_and_region() {
         let tenants = AuditTenants::parse(GOOD).expect("good");
-        assert_eq!(tenants.find(ProviderType::Aws, "eu-central-1").map(|data| data.tenant_id.as_str()), Some("t"));
-        assert_eq!(tenants.find(ProviderType::Aws, "us-east-1"), None);
-        assert_eq!(tenants.find(ProviderType::Gcp, "eu-central-1"), None);
+        let cloud = |name| ProviderType::parse(name).expect("a cloud");
+        assert_eq!(tenants.find(cloud("aws"), "eu-central-1").map(|data| data.tenant_id.as_str()), Some("t"));
+        assert_eq!(tenants.find(cloud("aws"), "us-east-1"), None);
+        assert_eq!(tenants.find(cloud("gcp"), "eu-central-1"), None);
     }
 
     #[test]

@@ -3,7 +3,10 @@
 //! One table from which types, required members and unknown ones are checked, because only with it
 //! can every problem be told by its path, and all of them at once.
 
+use std::{borrow::Cow, sync::LazyLock};
+
 use serde_json::Value;
+use slipway_kube::{cloud::LandscapeMember, providers::CLOUDS};
 
 use super::{ConfigError, Problem};
 use crate::go_duration;
@@ -28,8 +31,9 @@ enum Kind {
     Tolerations,
 }
 
+#[derive(Clone)]
 struct Member {
-    path: &'static str,
+    path: Cow<'static, str>,
     kind: Kind,
     is_required: bool,
     /// For the page.
@@ -38,11 +42,11 @@ struct Member {
 }
 
 const fn required(path: &'static str, kind: Kind, meaning: &'static str) -> Member {
-    Member { path, kind, is_required: true, meaning }
+    Member { path: Cow::Borrowed(path), kind, is_required: true, meaning }
 }
 
 const fn optional(path: &'static str, kind: Kind, meaning: &'static str) -> Member {
-    Member { path, kind, is_required: false, meaning }
+    Member { path: Cow::Borrowed(path), kind, is_required: false, meaning }
 }
 
 /// As a switch was spelled until 2025.
@@ -50,7 +54,22 @@ const OLD_SPELLING: &str = "converter.kubernetes.enableMachineImageVersionVersio
 /// As it is spelled now.
 const NEW_SPELLING: &str = "converter.kubernetes.enableMachineImageVersionAutoUpdate";
 
-static MEMBERS: &[Member] = &[
+/// The members of all landscapes, and those that single clouds have.
+static MEMBERS: LazyLock<Vec<Member>> = LazyLock::new(|| {
+    let of_clouds = CLOUDS.iter().flat_map(|cloud| cloud.landscape.iter().map(|member| of_cloud(cloud.name, member)));
+    COMMON.iter().cloned().chain(of_clouds).collect()
+});
+
+fn of_cloud(cloud: &str, member: &LandscapeMember) -> Member {
+    Member {
+        path: format!("converter.provider.{cloud}.{}", member.name).into(),
+        kind: if member.is_switch { Kind::Flag } else { Kind::Text },
+        is_required: false,
+        meaning: member.meaning,
+    }
+}
+
+static COMMON: &[Member] = &[
     required(
         "cluster.defaultSharedIASTenant.clientID",
         Kind::Text,
@@ -117,11 +136,6 @@ static MEMBERS: &[Member] = &[
     optional("converter.dns.domainPrefix", Kind::Text, "below which domain clusters are"),
     optional("converter.dns.providerType", Kind::Text, "the DNS provider"),
     optional(
-        "converter.provider.aws.enableIMDSv2",
-        Kind::Flag,
-        "machines serve metadata by version 2 of the protocol only",
-    ),
-    optional(
         "converter.provider.worker.defaultMaxEvictRetries",
         Kind::NumberText,
         "how often an eviction is tried (default `2`)",
@@ -131,10 +145,6 @@ static MEMBERS: &[Member] = &[
         Kind::Duration,
         "how long draining may take (default `15m`)",
     ),
-    optional("converter.provider.gdch.cloudProfileName", Kind::Text, "cloud profile of gdch (default `cat`)"),
-    optional("converter.provider.gdch.parentReferenceName", Kind::Text, "the network clusters of gdch are in"),
-    optional("converter.provider.gdch.parentReferenceNamespace", Kind::Text, "its namespace"),
-    optional("converter.provider.gdch.parentReferenceType", Kind::Text, "its type"),
     optional("converter.provider.cloudProfiles", Kind::TextMap, "other cloud profiles than the usual, by provider"),
     required("converter.machineImage.defaultName", Kind::Text, "operating system where a pool names none"),
     required("converter.machineImage.defaultVersion", Kind::Text, "its version"),
@@ -157,7 +167,11 @@ static MEMBERS: &[Member] = &[
         "file with the maintenance windows; empty for none",
     ),
     optional("converter.tolerations", Kind::Tolerations, "taints of Seeds that new clusters of a region bear"),
-    optional("converter.networking.enableDualStackIP", Kind::Flag, "Runtimes on aws and gcp may ask for IPv6 too"),
+    optional(
+        "converter.networking.enableDualStackIP",
+        Kind::Flag,
+        "Runtimes may ask for IPv6 too, on clouds that have it",
+    ),
     optional(
         "converter.euAccess.platformRegions",
         Kind::Texts,
@@ -179,14 +193,14 @@ fn get<'a>(file: &'a Value, path: &str) -> Option<&'a Value> {
 }
 
 fn problem(member: &Member, file: &Value) -> Option<Problem> {
-    let value = get(file, member.path);
+    let value = get(file, &member.path);
     let message = match value {
         None if member.is_required => "is missing; it must have a value".to_owned(),
         None => return None,
         Some(value) if member.is_required && is_empty(value) => "is empty; it must have a value".to_owned(),
         Some(value) => format!("must be {}", wanted(member.kind, value)?),
     };
-    Some(Problem { path: member.path.to_owned(), message })
+    Some(Problem { path: member.path.to_string(), message })
 }
 
 fn is_empty(value: &Value) -> bool {

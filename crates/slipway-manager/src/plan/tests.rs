@@ -1,7 +1,6 @@
 //! Changes and their labels, on a cluster of AWS.
 
 use serde_json::json;
-use slipway_kube::runtime::ProviderType;
 
 use super::*;
 use crate::render::trial::{World, living};
@@ -29,7 +28,7 @@ fn nothing_changed_is_nothing_planned() {
 
 #[test]
 fn a_new_cluster_is_created() {
-    let world = World::least(ProviderType::Gcp);
+    let world = World::least("gcp");
     assert_eq!(plan(&world.input(None)), Plan { creates: true, changes: Vec::new() });
 }
 
@@ -166,7 +165,7 @@ fn what_cannot_change_does_not_hide_the_rest() {
 
 #[test]
 fn a_field_that_was_ours_and_is_no_longer_rendered_would_go() {
-    let mut world = World::least(ProviderType::Gcp);
+    let mut world = World::least("gcp");
     world.edit_pool(|pool| pool["labels"] = json!({ "a": "b" }));
     let mut shoot = living(&world.created());
     world.edit_pool(|pool| drop(pool.as_object_mut().expect("an object").remove("labels")));
@@ -178,7 +177,7 @@ fn a_field_that_was_ours_and_is_no_longer_rendered_would_go() {
 
 #[test]
 fn a_duration_written_otherwise_is_no_change() {
-    let world = World::least(ProviderType::Gcp);
+    let world = World::least("gcp");
     let mut shoot = living(&world.created());
     shoot["spec"]["provider"]["workers"][0]["machineControllerManager"]["machineDrainTimeout"] = json!("900s");
     assert_eq!(labelled(&world, &shoot), []);

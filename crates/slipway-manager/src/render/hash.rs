@@ -17,7 +17,7 @@ const LABELS: [&str; 3] = [labels::RUNTIME_ID, labels::GLOBAL_ACCOUNT_ID, labels
 const ANNOTATIONS: [&str; 1] = [annotations::EXPERIMENTAL_AUDIT_POLICY];
 
 /// Raise it when rendering changes so that living Shoots must be written again.
-const RENDERER: u32 = 1;
+const RENDERER: u32 = 2;
 
 /// The hash, as hexadecimal text.
 pub fn input_hash(input: &RenderInput<'_>) -> String {

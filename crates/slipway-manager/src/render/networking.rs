@@ -1,7 +1,6 @@
 //! IPv6 beside IPv4, and what a cloud's network needs. On creation only: addresses do not move.
 
 use serde_json::json;
-use slipway_kube::runtime::ProviderType;
 
 use super::{Context, RenderError, draft::Draft};
 
@@ -9,14 +8,14 @@ use super::{Context, RenderError, draft::Draft};
 pub(super) fn is_dual_stack(context: &Context<'_>) -> bool {
     context.shoot.networking.dual_stack == Some(true)
         && context.converter.networking.enable_dual_stack_ip
-        && context.shape.has_dual_stack
+        && context.cloud.has_dual_stack
 }
 
 pub(super) fn write(context: &Context<'_>, draft: &mut Draft) -> Result<(), RenderError> {
     if is_dual_stack(context) {
         draft.set("spec.networking.ipFamilies", json!(["IPv4", "IPv6"]));
     }
-    if context.shape.provider == ProviderType::Gdch {
+    if context.cloud.needs_overlay {
         draft.set(
             "spec.networking.providerConfig",
             json!({

@@ -6,7 +6,6 @@ mod spec;
 mod wishes;
 
 use serde_json::{Value, json};
-use slipway_kube::runtime::ProviderType;
 
 use super::{
     trial::{World, entry, living},

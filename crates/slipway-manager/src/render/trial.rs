@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use slipway_kube::runtime::ProviderType;
+use slipway_kube::providers::CLOUDS;
 
 use super::*;
 
@@ -20,7 +20,7 @@ pub(crate) struct World {
 
 impl World {
     /// The least cluster of a cloud.
-    pub(crate) fn least(provider: ProviderType) -> Self {
+    pub(crate) fn least(provider: &str) -> Self {
         Self {
             name: provider.to_string(),
             runtime: serde_json::from_value(runtime(provider)).expect("a Runtime"),
@@ -34,7 +34,7 @@ impl World {
 
     /// A cluster with all there is.
     pub(crate) fn rich() -> Self {
-        let mut world = Self::least(ProviderType::Aws);
+        let mut world = Self::least("aws");
         world.name = "rich".to_owned();
         world.config = config(&json!({
             "kubernetes": {
@@ -84,7 +84,7 @@ impl World {
 
     /// A cluster with everything that only the provisioner's clients ask for.
     pub(crate) fn wishes() -> Self {
-        let mut world = Self::least(ProviderType::Gcp);
+        let mut world = Self::least("gcp");
         world.name = "wishes".to_owned();
         world.edit(|spec| {
             let shoot = &mut spec["shoot"];
@@ -101,7 +101,7 @@ impl World {
     }
 
     pub(crate) fn all() -> Vec<Self> {
-        ProviderType::ALL.into_iter().map(Self::least).chain([Self::rich(), Self::wishes()]).collect()
+        CLOUDS.iter().map(|cloud| Self::least(cloud.name)).chain([Self::rich(), Self::wishes()]).collect()
     }
 
     /// Changes the spec of the Runtime as JSON.
@@ -143,9 +143,9 @@ impl World {
     }
 }
 
-fn runtime(provider: ProviderType) -> Value {
+fn runtime(provider: &str) -> Value {
     let zones = match provider {
-        ProviderType::Azure => json!(["1", "2"]),
+        "azure" => json!(["1", "2"]),
         _ => json!(["zone-1", "zone-2"]),
     };
     let labels: serde_json::Map<_, _> = slipway_kube::labels::REQUIRED

@@ -4,10 +4,10 @@
 //! has it. For a Shoot that lives, its pools come first and in their order: Gardener keeps a pool's
 //! zones for ever, and an order that moves would look like a change.
 
+mod cloud;
 mod drain;
 mod gvisor;
 mod image;
-mod imds;
 mod max_pods;
 
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub(super) const PATH: &str = "spec.provider.workers";
 /// What is done to every pool. The pool of the living Shoot comes with it, if it has one.
 type Step = fn(&Context<'_>, &mut Worker, Option<&Value>);
 
-static STEPS: &[Step] = &[image::fill, imds::require, drain::fill, gvisor::allow_raw_sockets];
+static STEPS: &[Step] = &[image::fill, cloud::require, drain::fill, gvisor::allow_raw_sockets];
 
 pub(super) fn create(context: &Context<'_>, draft: &mut Draft) -> Result<(), RenderError> {
     let workers = context.input.runtime.workers().cloned().map(|worker| (worker, None)).collect();
@@ -76,7 +76,7 @@ fn write(
     max_pods::limit(context, workers.iter_mut().map(|(worker, _)| worker))?;
     let pools: Result<Vec<Value>, _> = workers.iter().map(|(worker, _)| serde_json::to_value(worker)).collect();
     let pools = pools.map_err(|error| RenderError::new("spec.shoot.provider.workers", error.to_string()))?;
-    draft.set("spec.provider.type", context.shape.provider.as_str());
+    draft.set("spec.provider.type", context.cloud.name);
     draft.set(PATH, pools);
     // Gardener's default would open machines for SSH.
     draft.set("spec.provider.workersSettings.sshAccess.enabled", false);

@@ -8,7 +8,7 @@ use slipway_kube::{
         resource::{CONFIG_MAPS, SEEDS},
     },
     labels,
-    runtime::{ProviderType, Worker},
+    runtime::Worker,
 };
 
 use super::{MANAGER, namespace::KYMA_SYSTEM};
@@ -65,7 +65,7 @@ pub(super) fn build_details(
     let families = families.unwrap_or_default();
     let has = |family: &str| families.iter().any(|other| other == family);
     let mut networks = json!({"dualStackIPEnabled": families.len() == 2 && has("IPv4") && has("IPv6")});
-    if matches!(spec.provider.provider_type, ProviderType::Aws | ProviderType::Azure) {
+    if spec.provider.provider_type.cloud().has_acl {
         let acl = spec.kubernetes.kube_api_server.as_ref().and_then(|server| server.acl.as_ref());
         if let Some(acl) = acl.filter(|acl| !acl.allowed_cidrs.is_empty()) {
             networks["kubeAPIServer"] = json!({"acl": acl.allowed_cidrs});

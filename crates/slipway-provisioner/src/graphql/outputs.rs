@@ -1,10 +1,8 @@
-//! The outputs of the GraphQL schema.
-//!
-//! Lists of zones have one type in all clouds: a published query selects `zones` of two of them under
-//! one name, and strict readers refuse that where the types differ.
+//! The outputs of the GraphQL schema; those of clouds stand in [`clouds`](super::clouds).
 
-use juniper::{GraphQLEnum, GraphQLObject, GraphQLUnion};
+use juniper::{GraphQLEnum, GraphQLObject};
 
+use super::clouds::ProviderSpecificConfig;
 use crate::{OperationKind, input::wire::KymaProfile};
 
 /// What an operation does.
@@ -219,123 +217,6 @@ pub struct GardenerConfig {
     pub platform_region: Option<String>,
     /// Users who administrate the cluster.
     pub administrators: Option<Vec<String>>,
-}
-
-/// What only one cloud has.
-#[derive(Debug, Clone, GraphQLUnion)]
-pub enum ProviderSpecificConfig {
-    /// Google Cloud.
-    Gcp(GcpProviderConfig),
-    /// Azure.
-    Azure(AzureProviderConfig),
-    /// Amazon Web Services.
-    Aws(AwsProviderConfig),
-    /// OpenStack.
-    OpenStack(OpenStackProviderConfig),
-    /// Alibaba Cloud.
-    Alicloud(AlicloudProviderConfig),
-}
-
-/// What only Google Cloud has.
-#[derive(Debug, Clone, GraphQLObject)]
-#[graphql(name = "GCPProviderConfig")]
-pub struct GcpProviderConfig {
-    /// Zones.
-    pub zones: Option<Vec<String>>,
-    /// Use `zones`.
-    #[graphql(deprecated = "use zones")]
-    pub zone: Option<String>,
-}
-
-/// What only Azure has.
-#[derive(Debug, Clone, GraphQLObject)]
-pub struct AzureProviderConfig {
-    /// Range of the virtual network.
-    pub vnet_cidr: Option<String>,
-    /// Zones that share one subnet.
-    pub zones: Option<Vec<String>>,
-    /// Zones with a subnet each.
-    pub azure_zones: Option<Vec<AzureZone>>,
-    /// Outgoing traffic takes a NAT gateway.
-    pub enable_nat_gateway: Option<bool>,
-    /// Minutes after which an idle connection ends.
-    pub idle_connection_timeout_minutes: Option<i32>,
-}
-
-/// A zone of Azure with its subnet.
-#[derive(Debug, Clone, GraphQLObject)]
-pub struct AzureZone {
-    /// Number.
-    pub name: i32,
-    /// Range of its subnet.
-    pub cidr: String,
-}
-
-/// What only Amazon Web Services have.
-#[derive(Debug, Clone, GraphQLObject)]
-#[graphql(name = "AWSProviderConfig")]
-pub struct AwsProviderConfig {
-    /// Zones with their subnets.
-    pub aws_zones: Vec<Option<AwsZone>>,
-    /// Range of the virtual network.
-    pub vpc_cidr: Option<String>,
-    /// Machines only answer metadata requests that carry a session token.
-    #[graphql(name = "enableIMDSv2")]
-    pub enable_imds_v2: Option<bool>,
-    /// Of the first zone.
-    #[graphql(deprecated = "use awsZones")]
-    pub zone: Option<String>,
-    /// Of the first zone.
-    #[graphql(deprecated = "use awsZones")]
-    pub public_cidr: Option<String>,
-    /// Of the first zone.
-    #[graphql(deprecated = "use awsZones")]
-    pub internal_cidr: Option<String>,
-}
-
-/// A zone of Amazon Web Services with its subnets.
-#[derive(Debug, Clone, GraphQLObject)]
-#[graphql(name = "AWSZone")]
-pub struct AwsZone {
-    /// Name.
-    pub name: Option<String>,
-    /// Range reachable from outside.
-    pub public_cidr: Option<String>,
-    /// Range of internal load balancers.
-    pub internal_cidr: Option<String>,
-    /// Range of nodes.
-    pub worker_cidr: Option<String>,
-}
-
-/// What only OpenStack has.
-#[derive(Debug, Clone, GraphQLObject)]
-pub struct OpenStackProviderConfig {
-    /// Zones.
-    pub zones: Option<Vec<String>>,
-    /// Where floating addresses come from.
-    pub floating_pool_name: String,
-    /// Cloud profile.
-    pub cloud_profile_name: String,
-    /// Who balances.
-    pub load_balancer_provider: String,
-}
-
-/// What only Alibaba Cloud has.
-#[derive(Debug, Clone, GraphQLObject)]
-pub struct AlicloudProviderConfig {
-    /// Range of the virtual network.
-    pub vpc_cidr: Option<String>,
-    /// Zones with their subnets.
-    pub alicloud_zones: Option<Vec<AlicloudZone>>,
-}
-
-/// A zone of Alibaba Cloud with its subnet.
-#[derive(Debug, Clone, GraphQLObject)]
-pub struct AlicloudZone {
-    /// Name.
-    pub name: String,
-    /// Range of nodes.
-    pub worker_cidr: String,
 }
 
 /// Login by OpenID Connect.

@@ -37,7 +37,7 @@ pub(super) async fn resolve(
     let sub_account = request.sub_account()?;
     let chosen_id = id.map(|id| runtime_id(&id, "id")).transpose()?;
     let api = &*request.api;
-    let wanted = input::provision(config, api.rules(), &*api.random)?;
+    let wanted = input::provision(config, &api.settings, &*api.random)?;
     let (project, shoot_name) = names(api, &wanted.cluster)?;
     let has_chosen_name = wanted.has_chosen_name;
     if has_chosen_name && let Some(there) = api.runtimes.runtime_by_name(&project, &shoot_name).await? {

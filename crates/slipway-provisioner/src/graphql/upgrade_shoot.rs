@@ -22,7 +22,7 @@ pub(super) async fn resolve(
     let tenant = request.writes(Scope::Write)?;
     let granted = request.live_runtime(&id, &tenant).await?;
     let living = living(request, &granted.record).await?;
-    let changed = input::upgrade_shoot(config, &living, request.api.rules())
+    let changed = input::upgrade_shoot(config, &living, &request.api.settings)
         .map_err(|found| ApiError::from(found).about(granted.record.id))?;
     let change = Change {
         config: Some(new_config(&changed.spec, &changed.secrets)?),

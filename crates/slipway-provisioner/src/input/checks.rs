@@ -1,10 +1,10 @@
 //! Rules that hold for a new cluster and for a changed one alike.
 
+use slipway_kube::violations::{Violations, quoted};
+
 use super::{
-    provider::Provider,
     spec::{ClusterSpec, DnsProviderSpec, DnsSpec, OidcSpec},
     version::Version,
-    violations::{Violations, quoted},
     wire::{DnsConfigInput, OidcConfigInput},
 };
 use crate::settings::Settings;
@@ -27,9 +27,9 @@ pub(super) fn cluster(spec: &ClusterSpec, at: &str, settings: &Settings, found: 
         "V2",
         "needs machineImage: a version alone says nothing",
     );
-    if spec.provider() == Provider::Openstack {
-        let why = "is not for OpenStack, where disks come with the machine; leave it out";
-        found.require(spec.disk_type.is_none(), path("diskType"), "V3", why);
+    if spec.provider().cloud().data.offer().disk_type.is_none() {
+        let why = format!("is not for {}, where disks come with the machine; leave it out", spec.provider());
+        found.require(spec.disk_type.is_none(), path("diskType"), "V3", why.as_str());
         found.require(spec.volume_size_gb.is_none(), path("volumeSizeGB"), "V3", why);
     }
     if let Some(size) = spec.volume_size_gb {

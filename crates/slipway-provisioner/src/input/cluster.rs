@@ -1,5 +1,10 @@
 //! `gardenerConfig` of a request for a new cluster: aliases resolved, defaults filled in.
 
+use slipway_kube::{
+    cloud::Offer,
+    runtime::ProviderType,
+    violations::{Violations, quoted},
+};
 use slipway_model::{
     ports::Random,
     runtime_record::{ProjectName, ShootName},
@@ -7,13 +12,10 @@ use slipway_model::{
 
 use super::{
     checks, networks,
-    provider::Provider,
-    provision::Rules,
     spec::{ClusterSpec, RuntimeInfo},
-    violations::{Violations, quoted},
     wire::GardenerConfigInput,
 };
-use crate::catalogue::Offer;
+use crate::settings::Settings;
 
 /// Gardener makes host names of both, and a certificate's name has 63 characters with all that is
 /// added; so it takes 21 characters for project and Shoot together.
@@ -25,21 +27,22 @@ pub(super) fn read(
     at: &str,
     credentials: Option<String>,
     info: RuntimeInfo,
-    rules: Rules<'_>,
+    settings: &Settings,
     random: &dyn Random,
     found: &mut Violations,
 ) -> Option<ClusterSpec> {
     let path = |field: &str| format!("{at}.{field}");
-    let defaults = &rules.settings.defaults;
+    let defaults = &settings.defaults;
     outdated(&input, at, found);
 
-    let name = name(input.name, at, rules, random, found);
+    let name = name(input.name, at, settings, random, found);
     let target_secret = target_secret(input.target_secret, credentials, at, found);
     found.word(&path("region"), &input.region);
     found.word_if(&path("seed"), input.seed.as_ref());
     found.word_if(&path("licenceType"), input.licence_type.as_ref());
-    let provider = provider(&input.provider, at, rules, found)?;
-    let offer = rules.catalogue.offer(provider);
+    let provider = provider(&input.provider, at, settings, found)?;
+    let data = &provider.cloud().data;
+    let offer = data.offer();
 
     let platform_region = set(input.platform_region).or_else(|| info.label("platform_region").map(str::to_owned));
     found.word_if(&path("platformRegion"), platform_region.as_ref());
@@ -59,7 +62,7 @@ pub(super) fn read(
             zone: input.zone,
         },
         at,
-        rules,
+        settings,
         found,
     )?;
     let zones = provider_config.zones().len();
@@ -95,9 +98,9 @@ pub(super) fn read(
             .unwrap_or(defaults.machine_image_version_auto_update),
         allow_privileged_containers: input.allow_privileged_containers,
         provider_config,
-        dns: input.dns_config.map(|dns| checks::dns(dns, &path("dnsConfig"), rules.settings, found)),
+        dns: input.dns_config.map(|dns| checks::dns(dns, &path("dnsConfig"), settings, found)),
         oidc: input.oidc_config.and_then(|oidc| checks::oidc(oidc, &path("oidcConfig"), found)),
-        exposure_class_name: set(input.exposure_class_name).or_else(|| offer.exposure_class.clone()),
+        exposure_class_name: set(input.exposure_class_name).or_else(|| data.exposure_class.clone()),
         networking_filter_disabled: input.shoot_networking_filter_disabled.unwrap_or(true),
         control_plane_failure_tolerance: tolerance(input.control_plane_failure_tolerance, at, found),
         eu_access: input.eu_access.unwrap_or(false),
@@ -105,8 +108,8 @@ pub(super) fn read(
         hibernated: false,
         info,
     };
-    checks::cluster(&spec, at, rules.settings, found);
-    networks::check(&spec, at, rules.settings, found);
+    checks::cluster(&spec, at, settings, found);
+    networks::check(&spec, at, settings, found);
     Some(spec)
 }
 
@@ -124,7 +127,8 @@ fn outdated(input: &GardenerConfigInput, at: &str, found: &mut Violations) {
         found.warn("allowPrivilegedContainers has no effect since Kubernetes 1.25");
     }
     if let Some(target) = &input.target_provider {
-        let same = Provider::parse(target).is_some_and(|target| Some(target) == Provider::parse(&input.provider));
+        let same =
+            ProviderType::parse(target).is_some_and(|target| Some(target) == ProviderType::parse(&input.provider));
         if !same {
             found.warn("targetProvider has no effect: provider says which cloud");
         }
@@ -142,8 +146,8 @@ fn outdated(input: &GardenerConfigInput, at: &str, found: &mut Violations) {
     }
 }
 
-fn name(given: Option<String>, at: &str, rules: Rules<'_>, random: &dyn Random, found: &mut Violations) -> String {
-    let project: &str = &rules.settings.project;
+fn name(given: Option<String>, at: &str, settings: &Settings, random: &dyn Random, found: &mut Violations) -> String {
+    let project: &str = &settings.project;
     debug_assert!(project.parse::<ProjectName>().is_ok(), "the project is checked at start");
     let Some(name) = given else {
         return format!("c-{:07x}", random.next_u64() & 0x0fff_ffff);
@@ -161,11 +165,14 @@ fn name(given: Option<String>, at: &str, rules: Rules<'_>, random: &dyn Random, 
     name
 }
 
-fn provider(text: &str, at: &str, rules: Rules<'_>, found: &mut Violations) -> Option<Provider> {
-    let allowed = |provider: &Provider| *provider != Provider::Alicloud || rules.settings.compat.allow_alicloud;
-    let provider = Provider::parse(text).filter(allowed);
+fn provider(text: &str, at: &str, settings: &Settings, found: &mut Violations) -> Option<ProviderType> {
+    let allowed = |provider: &ProviderType| {
+        let requests = provider.cloud().requests.as_ref();
+        requests.is_some_and(|requests| requests.is_known_to_clients || settings.compat.allow_unknown_clouds)
+    };
+    let provider = ProviderType::parse(text).filter(allowed);
     if provider.is_none() {
-        let names: Vec<&str> = Provider::ALL.iter().filter(|p| allowed(p)).map(|p| p.as_str()).collect();
+        let names: Vec<&str> = ProviderType::all().filter(allowed).map(ProviderType::as_str).collect();
         found.add(format!("{at}.provider"), "V7", format!("{} is none of {}", quoted(text), names.join(", ")));
     }
     provider

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
+use slipway_kube::violations::{Violations, quoted};
 
 use super::{
     cluster::set,
     version::Version,
-    violations::{Violations, quoted},
     wire::{ComponentConfigurationInput, ConfigEntryInput, ConflictStrategy, KymaConfigInput, KymaProfile},
 };
 use crate::settings::Settings;

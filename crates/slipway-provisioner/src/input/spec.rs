@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::provider::{Provider, ProviderConfig};
+use slipway_kube::{cloud::Block, runtime::ProviderType};
 
 /// The version of these documents' shape.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -64,7 +64,7 @@ pub struct ClusterSpec {
     /// Only echoed: without effect since Kubernetes 1.25.
     pub allow_privileged_containers: Option<bool>,
     /// What only this cloud has.
-    pub provider_config: ProviderConfig,
+    pub provider_config: Block,
     /// Domain.
     pub dns: Option<DnsSpec>,
     /// Login.
@@ -88,13 +88,13 @@ pub struct ClusterSpec {
 
 impl ClusterSpec {
     /// The cloud.
-    pub fn provider(&self) -> Provider {
-        self.provider_config.provider()
+    pub fn provider(&self) -> ProviderType {
+        self.provider_config.cloud()
     }
 
     /// The range that nodes have: on some clouds that of the virtual network.
     pub fn nodes_cidr(&self) -> &str {
-        self.provider_config.network_cidr().unwrap_or(&self.worker_cidr)
+        self.provider_config.network().map_or(&self.worker_cidr, |(_, range)| range)
     }
 }
 

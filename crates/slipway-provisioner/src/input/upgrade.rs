@@ -3,22 +3,23 @@
 //! The table of the contract, field by field, is [`upgrade_shoot`]; it takes the input apart without
 //! `..`, so a new field cannot be forgotten here.
 
+use slipway_kube::{
+    cloud::Found,
+    runtime::ProviderType,
+    violations::{IMMUTABLE, Violations, quoted},
+};
+
 use super::{
     checks,
     cluster::set,
-    merge, networks,
-    provider::Provider,
-    provision::Rules,
+    networks,
     spec::{ClusterSecrets, ClusterSpec},
     version::Version,
-    violations::{Violations, quoted},
     wire::{GardenerUpgradeInput, UpgradeShootInput},
 };
+use crate::settings::Settings;
 
 const AT: &str = "config.gardenerConfig";
-
-/// The rule of a field that cannot change.
-pub(crate) const IMMUTABLE: &str = "immutable";
 
 /// A living cluster: what was asked of it last, and what is known of it.
 #[derive(Debug, Clone)]
@@ -49,7 +50,7 @@ pub struct Changed {
 }
 
 /// Reads a change.
-pub fn upgrade_shoot(input: UpgradeShootInput, living: &Living, rules: Rules<'_>) -> Result<Changed, Violations> {
+pub fn upgrade_shoot(input: UpgradeShootInput, living: &Living, settings: &Settings) -> Result<Changed, Violations> {
     let UpgradeShootInput { gardener_config, administrators } = input;
     let GardenerUpgradeInput {
         name,
@@ -76,13 +77,13 @@ pub fn upgrade_shoot(input: UpgradeShootInput, living: &Living, rules: Rules<'_>
         exposure_class_name,
         shoot_networking_filter_disabled,
     } = gardener_config;
-    let compat = &rules.settings.compat;
+    let compat = &settings.compat;
     let mut change = Change { spec: living.spec.clone(), found: Violations::default() };
     let was = &living.spec;
 
     change.immutable("name", name, &[&was.name]);
     change.immutable("region", region, &[&was.region]);
-    let provider = provider.map(|text| Provider::parse(&text).map_or(text, |known| known.as_str().to_owned()));
+    let provider = provider.map(|text| ProviderType::parse(&text).map_or(text, |known| known.as_str().to_owned()));
     change.immutable("provider", provider, &[was.provider().as_str()]);
     let seeds: Vec<&str> = was.seed.iter().chain(&living.actual_seed).map(String::as_str).collect();
     change.immutable("seed", set(seed), &seeds);
@@ -119,18 +120,19 @@ pub fn upgrade_shoot(input: UpgradeShootInput, living: &Living, rules: Rules<'_>
         spec.oidc = checks::oidc(oidc, &format!("{AT}.oidcConfig"), &mut change.found);
     }
     if let Some(block) = networks::block(was.provider(), provider_specific_config, AT, &mut change.found) {
-        merge::merge(&mut change.spec.provider_config, block, AT, &mut change.found);
+        let place = networks::place(AT, was.provider());
+        change.spec.provider_config.amend(block, &mut Found::at(place, &mut change.found));
     }
     let secrets = match administrators {
         Some(list) => {
-            checks::administrators(&list, "config.administrators", rules.settings, &mut change.found);
+            checks::administrators(&list, "config.administrators", settings, &mut change.found);
             ClusterSecrets { administrators: list }
         }
         None => living.secrets.clone(),
     };
-    checks::cluster(&change.spec, AT, rules.settings, &mut change.found);
+    checks::cluster(&change.spec, AT, settings, &mut change.found);
     if change.spec.provider_config != was.provider_config || change.spec.worker_cidr != was.worker_cidr {
-        networks::check(&change.spec, AT, rules.settings, &mut change.found);
+        networks::check(&change.spec, AT, settings, &mut change.found);
     }
     change.done(secrets, living)
 }

@@ -8,7 +8,10 @@
 
 use juniper::{GraphQLEnum, GraphQLInputObject};
 
-use crate::juniper_gaps::Labels;
+use crate::{
+    graphql::clouds::{ClusterConfigInput, ProviderSpecificInput},
+    juniper_gaps::Labels,
+};
 
 /// What to provision.
 #[derive(Debug, Clone, Default, GraphQLInputObject)]
@@ -40,41 +43,6 @@ pub struct RuntimeInput {
 pub struct CredentialsInput {
     /// Name of the Gardener secret binding.
     pub secret_name: String,
-}
-
-/// The cluster: exactly one of the two blocks.
-#[derive(Debug, Clone, Default, GraphQLInputObject)]
-pub struct ClusterConfigInput {
-    /// A cluster by Gardener.
-    pub gardener_config: Option<GardenerConfigInput>,
-    /// Users who administrate the cluster.
-    pub administrators: Option<Vec<String>>,
-    /// A cluster on Google Cloud, as the oldest clients ask for it.
-    #[graphql(deprecated = "use gardenerConfig")]
-    pub gcp_config: Option<GcpConfigInput>,
-}
-
-/// A cluster on Google Cloud, as the oldest clients ask for it.
-#[derive(Debug, Clone, Default, GraphQLInputObject)]
-#[graphql(name = "GCPConfigInput")]
-pub struct GcpConfigInput {
-    /// Name of the cluster.
-    pub name: Option<String>,
-    /// Name of the project.
-    pub project_name: Option<String>,
-    /// Kubernetes version.
-    pub kubernetes_version: Option<String>,
-    /// Number of machines.
-    pub number_of_nodes: Option<i32>,
-    /// Size of the disk in GiB.
-    #[graphql(name = "bootDiskSizeGB")]
-    pub boot_disk_size_gb: Option<i32>,
-    /// Machine type.
-    pub machine_type: Option<String>,
-    /// Region.
-    pub region: Option<String>,
-    /// Zone.
-    pub zone: Option<String>,
 }
 
 /// A cluster by Gardener.
@@ -168,123 +136,6 @@ pub struct GardenerConfigInput {
     /// Use `volumeSizeGB`.
     #[graphql(deprecated = "use volumeSizeGB")]
     pub volume_size: Option<String>,
-}
-
-/// What only one cloud has; the block of the chosen cloud counts.
-#[derive(Debug, Clone, Default, GraphQLInputObject)]
-pub struct ProviderSpecificInput {
-    /// Google Cloud.
-    pub gcp_config: Option<GcpProviderConfigInput>,
-    /// Azure.
-    pub azure_config: Option<AzureProviderConfigInput>,
-    /// Amazon Web Services.
-    pub aws_config: Option<AwsProviderConfigInput>,
-    /// OpenStack.
-    pub open_stack_config: Option<OpenStackProviderConfigInput>,
-    /// Alibaba Cloud.
-    pub alicloud_config: Option<AlicloudProviderConfigInput>,
-}
-
-/// What only Google Cloud has.
-#[derive(Debug, Clone, Default, GraphQLInputObject)]
-#[graphql(name = "GCPProviderConfigInput")]
-pub struct GcpProviderConfigInput {
-    /// Zones.
-    pub zones: Option<Vec<String>>,
-    /// Use `zones`.
-    #[graphql(deprecated = "use zones")]
-    pub zone: Option<String>,
-}
-
-/// What only Azure has.
-#[derive(Debug, Clone, Default, GraphQLInputObject)]
-pub struct AzureProviderConfigInput {
-    /// Range of the virtual network, and of the nodes.
-    pub vnet_cidr: Option<String>,
-    /// Zones that share one subnet.
-    pub zones: Option<Vec<String>>,
-    /// Zones with a subnet each; they win over `zones`.
-    pub azure_zones: Option<Vec<AzureZoneInput>>,
-    /// Outgoing traffic takes a NAT gateway.
-    pub enable_nat_gateway: Option<bool>,
-    /// Minutes after which an idle connection through the NAT gateway ends, 4 to 120.
-    pub idle_connection_timeout_minutes: Option<i32>,
-}
-
-/// A zone of Azure with its subnet.
-#[derive(Debug, Clone, Default, GraphQLInputObject)]
-pub struct AzureZoneInput {
-    /// Number of the zone.
-    pub name: i32,
-    /// Range of its subnet.
-    pub cidr: String,
-}
-
-/// What only Amazon Web Services have.
-#[derive(Debug, Clone, Default, GraphQLInputObject)]
-#[graphql(name = "AWSProviderConfigInput")]
-pub struct AwsProviderConfigInput {
-    /// Range of the virtual network, and of the nodes.
-    pub vpc_cidr: Option<String>,
-    /// Zones with their subnets.
-    pub aws_zones: Option<Vec<Option<AwsZoneInput>>>,
-    /// Machines only answer metadata requests that carry a session token.
-    #[graphql(name = "enableIMDSv2")]
-    pub enable_imds_v2: Option<bool>,
-    /// Use `awsZones`.
-    #[graphql(deprecated = "use awsZones")]
-    pub zone: Option<String>,
-    /// Use `awsZones`.
-    #[graphql(deprecated = "use awsZones")]
-    pub public_cidr: Option<String>,
-    /// Use `awsZones`.
-    #[graphql(deprecated = "use awsZones")]
-    pub internal_cidr: Option<String>,
-}
-
-/// A zone of Amazon Web Services with its subnets.
-#[derive(Debug, Clone, Default, GraphQLInputObject)]
-#[graphql(name = "AWSZoneInput")]
-pub struct AwsZoneInput {
-    /// Name.
-    pub name: String,
-    /// Range reachable from outside.
-    pub public_cidr: String,
-    /// Range of internal load balancers.
-    pub internal_cidr: String,
-    /// Range of nodes.
-    pub worker_cidr: String,
-}
-
-/// What only OpenStack has.
-#[derive(Debug, Clone, Default, GraphQLInputObject)]
-pub struct OpenStackProviderConfigInput {
-    /// Zones.
-    pub zones: Option<Vec<String>>,
-    /// Where floating addresses come from.
-    pub floating_pool_name: Option<String>,
-    /// Cloud profile.
-    pub cloud_profile_name: Option<String>,
-    /// Who balances.
-    pub load_balancer_provider: Option<String>,
-}
-
-/// What only Alibaba Cloud has.
-#[derive(Debug, Clone, Default, GraphQLInputObject)]
-pub struct AlicloudProviderConfigInput {
-    /// Range of the virtual network, and of the nodes.
-    pub vpc_cidr: Option<String>,
-    /// Zones with their subnets.
-    pub alicloud_zones: Option<Vec<AlicloudZoneInput>>,
-}
-
-/// A zone of Alibaba Cloud with its subnet.
-#[derive(Debug, Clone, Default, GraphQLInputObject)]
-pub struct AlicloudZoneInput {
-    /// Name.
-    pub name: String,
-    /// Range of nodes.
-    pub worker_cidr: String,
 }
 
 /// Login by OpenID Connect. An empty text counts as left out.

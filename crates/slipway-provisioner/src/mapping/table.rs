@@ -1,5 +1,7 @@
 //! Where each input field ends up.
 
+use crate::graphql::clouds;
+
 /// What becomes of an input field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
@@ -24,11 +26,11 @@ pub struct Mapping {
     pub shoot: &'static str,
 }
 
-const fn applied(input: &'static str, runtime: &'static [&'static str], shoot: &'static str) -> Mapping {
+pub(crate) const fn applied(input: &'static str, runtime: &'static [&'static str], shoot: &'static str) -> Mapping {
     Mapping { input, fate: Fate::Applied, runtime, shoot }
 }
 
-const fn chooses(input: &'static str, field: &'static str) -> Mapping {
+pub(crate) const fn chooses(input: &'static str, field: &'static str) -> Mapping {
     Mapping { input, fate: Fate::Chooses(field), runtime: &[], shoot: "" }
 }
 
@@ -37,8 +39,12 @@ const fn warned(input: &'static str) -> Mapping {
 }
 
 /// Every input field of a cluster.
+pub fn table() -> impl Iterator<Item = &'static Mapping> {
+    TABLE.iter().chain(clouds::FIELDS)
+}
+
 #[rustfmt::skip]
-pub static TABLE: &[Mapping] = &[
+static TABLE: &[Mapping] = &[
     applied("name",                                 &["/spec/shoot/name", "/metadata/labels/kyma-project.io~1shoot-name"], "metadata.name"),
     applied("kubernetesVersion",                    &["/spec/shoot/kubernetes/version"], "spec.kubernetes.version, never lowered"),
     applied("provider",                             &["/spec/shoot/provider/type", "/metadata/labels/kyma-project.io~1provider"], "spec.provider.type, spec.cloudProfileName"),
@@ -79,23 +85,4 @@ pub static TABLE: &[Mapping] = &[
     warned ("projectName"),
     warned ("targetProvider"),
     applied("providerSpecificConfig",               &["/spec/shoot/provider/workers/0/zones"], "the same"),
-    applied("gcpConfig.zones",                      &["/spec/shoot/provider/workers/0/zones"], "the same"),
-    chooses("gcpConfig.zone",                       "gcpConfig.zones"),
-    applied("azureConfig.vnetCidr",                 &["/spec/shoot/networking/nodes", "/spec/shoot/provider/infrastructureConfig/networks/vnet/cidr"], "spec.networking.nodes, infrastructureConfig"),
-    applied("azureConfig.zones",                    &["/spec/shoot/provider/workers/0/zones"], "the same"),
-    applied("azureConfig.azureZones",               &["/spec/shoot/provider/infrastructureConfig/networks/zones", "/spec/shoot/provider/workers/0/zones"], "the same"),
-    applied("azureConfig.enableNatGateway",         &["/spec/shoot/provider/infrastructureConfig/networks/natGateway/enabled"], "the same"),
-    applied("azureConfig.idleConnectionTimeoutMinutes", &["/spec/shoot/provider/infrastructureConfig/networks/natGateway/idleConnectionTimeoutMinutes"], "the same"),
-    applied("awsConfig.vpcCidr",                    &["/spec/shoot/networking/nodes", "/spec/shoot/provider/infrastructureConfig/networks/vpc/cidr"], "spec.networking.nodes, infrastructureConfig"),
-    applied("awsConfig.awsZones",                   &["/spec/shoot/provider/infrastructureConfig/networks/zones", "/spec/shoot/provider/workers/0/zones"], "the same"),
-    applied("awsConfig.enableIMDSv2",               &["/spec/shoot/provider/workers/0/providerConfig"], "the same"),
-    chooses("awsConfig.zone",                       "awsConfig.awsZones"),
-    chooses("awsConfig.publicCidr",                 "awsConfig.awsZones"),
-    chooses("awsConfig.internalCidr",               "awsConfig.awsZones"),
-    applied("openStackConfig.zones",                &["/spec/shoot/provider/workers/0/zones"], "the same"),
-    applied("openStackConfig.floatingPoolName",     &["/spec/shoot/provider/infrastructureConfig/floatingPoolName"], "the same"),
-    applied("openStackConfig.cloudProfileName",     &["/spec/shoot/cloudProfileName"], "spec.cloudProfileName"),
-    applied("openStackConfig.loadBalancerProvider", &["/spec/shoot/provider/controlPlaneConfig/loadBalancerProvider"], "the same"),
-    applied("alicloudConfig.vpcCidr",               &["/spec/shoot/networking/nodes", "/spec/shoot/provider/infrastructureConfig/networks/vpc/cidr"], "spec.networking.nodes, infrastructureConfig"),
-    applied("alicloudConfig.alicloudZones",         &["/spec/shoot/provider/infrastructureConfig/networks/zones", "/spec/shoot/provider/workers/0/zones"], "the same"),
 ];

@@ -3,13 +3,14 @@
 use slipway_kube::{Runtime, runtime::Worker};
 
 use crate::{
-    graphql::outputs::{
-        AlicloudProviderConfig, AlicloudZone, AwsProviderConfig, AwsZone, AzureProviderConfig, AzureZone,
-        ComponentConfiguration, ConfigEntry, DnsConfig, DnsProvider, GardenerConfig, GcpProviderConfig, KymaConfig,
-        OidcConfig, OpenStackProviderConfig, ProviderSpecificConfig,
+    graphql::{
+        clouds::ProviderSpecificConfig,
+        outputs::{
+            ComponentConfiguration, ConfigEntry, DnsConfig, DnsProvider, GardenerConfig, KymaConfig, OidcConfig,
+        },
     },
     input::{
-        ClusterSecrets, ClusterSpec, KymaSecrets, KymaSpec, ProviderConfig,
+        ClusterSecrets, ClusterSpec, KymaSecrets, KymaSpec,
         kyma::{EntrySpec, MASK},
     },
 };
@@ -44,7 +45,7 @@ pub(super) fn cluster(
         enable_kubernetes_version_auto_update: Some(spec.kubernetes_version_auto_update),
         enable_machine_image_version_auto_update: Some(spec.machine_image_version_auto_update),
         allow_privileged_containers: spec.allow_privileged_containers,
-        provider_specific_config: Some(provider(&spec.provider_config)),
+        provider_specific_config: ProviderSpecificConfig::of(&spec.provider_config),
         dns_config: dns(spec),
         oidc_config: oidc(spec),
         exposure_class_name: spec.exposure_class_name.clone(),
@@ -90,55 +91,6 @@ fn overlay_worker(view: &mut GardenerConfig, worker: &Worker) {
     let count = |key: &str| worker.rest.get(key)?.as_i64().and_then(|count| i32::try_from(count).ok());
     view.max_surge = count("maxSurge").or(view.max_surge);
     view.max_unavailable = count("maxUnavailable").or(view.max_unavailable);
-}
-
-fn provider(config: &ProviderConfig) -> ProviderSpecificConfig {
-    match config {
-        ProviderConfig::Gcp(gcp) => ProviderSpecificConfig::Gcp(GcpProviderConfig {
-            zones: Some(gcp.zones.clone()),
-            zone: gcp.zones.first().cloned(),
-        }),
-        ProviderConfig::Azure(azure) => ProviderSpecificConfig::Azure(AzureProviderConfig {
-            vnet_cidr: Some(azure.vnet_cidr.clone()),
-            zones: Some(config.zones()),
-            azure_zones: Some(
-                azure.azure_zones.iter().map(|zone| AzureZone { name: zone.name, cidr: zone.cidr.clone() }).collect(),
-            ),
-            enable_nat_gateway: Some(azure.enable_nat_gateway),
-            idle_connection_timeout_minutes: azure.idle_connection_timeout_minutes,
-        }),
-        ProviderConfig::Aws(aws) => {
-            let first = aws.zones.first();
-            let zone = |zone: &crate::input::provider::AwsZone| AwsZone {
-                name: Some(zone.name.clone()),
-                public_cidr: Some(zone.public_cidr.clone()),
-                internal_cidr: Some(zone.internal_cidr.clone()),
-                worker_cidr: Some(zone.worker_cidr.clone()),
-            };
-            ProviderSpecificConfig::Aws(AwsProviderConfig {
-                aws_zones: aws.zones.iter().map(|entry| Some(zone(entry))).collect(),
-                vpc_cidr: Some(aws.vpc_cidr.clone()),
-                enable_imds_v2: Some(aws.enable_imds_v2),
-                zone: first.map(|zone| zone.name.clone()),
-                public_cidr: first.map(|zone| zone.public_cidr.clone()),
-                internal_cidr: first.map(|zone| zone.internal_cidr.clone()),
-            })
-        }
-        ProviderConfig::Openstack(openstack) => ProviderSpecificConfig::OpenStack(OpenStackProviderConfig {
-            zones: Some(openstack.zones.clone()),
-            floating_pool_name: openstack.floating_pool_name.clone(),
-            cloud_profile_name: openstack.cloud_profile_name.clone(),
-            load_balancer_provider: openstack.load_balancer_provider.clone(),
-        }),
-        ProviderConfig::Alicloud(alicloud) => ProviderSpecificConfig::Alicloud(AlicloudProviderConfig {
-            vpc_cidr: Some(alicloud.vpc_cidr.clone()),
-            alicloud_zones: Some(
-                (alicloud.zones.iter())
-                    .map(|zone| AlicloudZone { name: zone.name.clone(), worker_cidr: zone.worker_cidr.clone() })
-                    .collect(),
-            ),
-        }),
-    }
 }
 
 fn dns(spec: &ClusterSpec) -> Option<DnsConfig> {

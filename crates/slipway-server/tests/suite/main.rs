@@ -3,6 +3,7 @@
 
 mod auth;
 mod bad_input;
+mod clouds;
 mod operations;
 mod raw_http;
 mod running;

@@ -8,7 +8,7 @@ pub(super) const TYPE: &str = "acl";
 
 pub(super) fn wanted(context: &Context<'_>) -> Option<Value> {
     let acl = context.shoot.kubernetes.kube_api_server.as_ref()?.acl.as_ref()?;
-    if !context.input.config.switches.api_server_acl || !context.shape.has_acl || acl.allowed_cidrs.is_empty() {
+    if !context.input.config.switches.api_server_acl || !context.cloud.has_acl || acl.allowed_cidrs.is_empty() {
         return None;
     }
     let always = &context.input.acl;

@@ -30,7 +30,7 @@ fn images_are_as_asked_or_as_configured() {
             json!({ "name": "gardenlinux", "version": "1.0.0", "new": 1 }),
         ),
     ] {
-        let mut world = World::least(ProviderType::Gcp);
+        let mut world = World::least("gcp");
         world.edit_pool(|pool| pool["machine"] = json!({ "type": "large", "image": asked }));
         assert_eq!(pool(&world.created(), "main")["machine"]["image"], sent, "{asked}");
     }
@@ -52,7 +52,7 @@ fn an_image_never_goes_down_unless_it_is_another() {
             "22.4.0",
         ),
     ] {
-        let mut world = World::least(ProviderType::Gcp);
+        let mut world = World::least("gcp");
         let mut shoot = living(&world.created());
         shoot["spec"]["provider"]["workers"][0]["machine"]["image"] = running;
         world.edit_pool(|pool| pool["machine"]["image"] = asked);
@@ -62,7 +62,7 @@ fn an_image_never_goes_down_unless_it_is_another() {
 
 #[test]
 fn everything_else_of_a_pool_is_copied() {
-    let mut world = World::least(ProviderType::Azure);
+    let mut world = World::least("azure");
     world.edit_pool(|pool| {
         pool["volume"] = json!({ "type": "x", "size": "50Gi" });
         pool["of tomorrow"] = json!({ "deep": [1, { "a": null }] });
@@ -86,14 +86,14 @@ fn metadata_of_aws_machines_wants_the_second_version() {
             "instanceMetadataOptions": { "httpTokens": "required", "httpPutResponseHopLimit": 2 },
         })
     );
-    let mut other = World::least(ProviderType::Gcp);
-    other.config.converter.provider.aws.enable_imdsv2 = true;
+    let mut other = World::least("gcp");
+    other.config.converter.provider.clouds.insert("aws".to_owned(), json!({ "enableIMDSv2": true }));
     assert!(pool(&other.created(), "main").get("providerConfig").is_none());
 }
 
 #[test]
 fn draining_has_defaults_that_a_pool_can_change() {
-    let mut world = World::least(ProviderType::Gcp);
+    let mut world = World::least("gcp");
     let drain = |world: &World| pool(&world.created(), "main")["machineControllerManager"].clone();
     assert_eq!(drain(&world), json!({ "maxEvictRetries": 2, "machineDrainTimeout": "15m0s" }));
     world.edit_pool(|pool| pool["machineControllerManager"] = json!({ "machineDrainTimeout": "1h", "other": 1 }));
@@ -103,7 +103,7 @@ fn draining_has_defaults_that_a_pool_can_change() {
 #[test]
 fn gvisor_allows_raw_sockets_unless_told_otherwise() {
     let config = |given: Value| {
-        let mut world = World::least(ProviderType::Gcp);
+        let mut world = World::least("gcp");
         world.edit_pool(|pool| {
             pool["cri"] = json!({ "name": "containerd", "containerRuntimes": [given, { "type": "other" }] })
         });
@@ -122,7 +122,7 @@ fn gvisor_allows_raw_sockets_unless_told_otherwise() {
 #[test]
 fn pods_per_machine_are_limited_by_machine_and_by_network() {
     let limits = |pods: &str, given: &[u64]| -> Result<Vec<u64>, RenderError> {
-        let mut world = World::least(ProviderType::Gcp);
+        let mut world = World::least("gcp");
         let kubelet = |max: &u64| json!({ "kubelet": { "maxPods": max } });
         world.edit(|spec| {
             spec["shoot"]["networking"]["pods"] = json!(pods);
@@ -152,7 +152,7 @@ fn pods_per_machine_are_limited_by_machine_and_by_network() {
 
 #[test]
 fn pools_keep_the_shoots_order_and_new_ones_follow() {
-    let mut world = World::least(ProviderType::Gcp);
+    let mut world = World::least("gcp");
     with_pools(&mut world, json!([extra("a", &["zone-1"]), extra("b", &["zone-1"])]));
     let mut shoot = living(&world.created());
     shoot["spec"]["provider"]["workers"].as_array_mut().expect("pools").rotate_left(1);
@@ -166,7 +166,7 @@ fn pools_keep_the_shoots_order_and_new_ones_follow() {
 
 #[test]
 fn a_pool_keeps_its_zones_and_gets_new_ones_behind() {
-    let mut world = World::least(ProviderType::Gcp);
+    let mut world = World::least("gcp");
     let shoot = living(&world.created());
     world.edit_pool(|pool| pool["zones"] = json!(["zone-3", "zone-2"]));
     let next = world.patched(&shoot);
@@ -177,7 +177,7 @@ fn a_pool_keeps_its_zones_and_gets_new_ones_behind() {
 
 #[test]
 fn the_update_strategy_is_the_shoots_unless_asked() {
-    let mut world = World::least(ProviderType::Gcp);
+    let mut world = World::least("gcp");
     let mut shoot = living(&world.created());
     shoot["spec"]["provider"]["workers"][0]["updateStrategy"] = json!("AutoInPlaceUpdate");
     let strategy = |world: &World| pool(world.patched(&shoot).value(), "main")["updateStrategy"].clone();
@@ -188,7 +188,7 @@ fn the_update_strategy_is_the_shoots_unless_asked() {
 
 #[test]
 fn the_infrastructure_of_a_living_shoot_is_kept_to_the_letter_without_new_zones() {
-    for provider in ProviderType::ALL {
+    for provider in slipway_kube::providers::CLOUDS.iter().map(|cloud| cloud.name) {
         let mut world = World::least(provider);
         let mut shoot = living(&world.created());
         shoot["spec"]["provider"]["infrastructureConfig"] = json!({ "kind": "of somebody else" });
@@ -204,7 +204,7 @@ fn the_infrastructure_of_a_living_shoot_is_kept_to_the_letter_without_new_zones(
 /// W8.
 #[test]
 fn a_new_zone_is_appended_and_the_zone_of_a_removed_pool_keeps_its_subnets() {
-    let mut world = World::least(ProviderType::Aws);
+    let mut world = World::least("aws");
     with_pools(&mut world, json!([extra("d", &["zone-d"])]));
     let mut shoot = living(&world.created());
     shoot["spec"]["provider"]["infrastructureConfig"]["networks"]["zones"][2]["elasticIPAllocationID"] = json!("eip");
@@ -223,7 +223,7 @@ fn a_new_zone_is_appended_and_the_zone_of_a_removed_pool_keeps_its_subnets() {
 
 #[test]
 fn an_azure_cluster_without_zones_in_its_configuration_is_left_alone() {
-    let mut world = World::least(ProviderType::Azure);
+    let mut world = World::least("azure");
     let mut shoot = living(&world.created());
     let lite =
         json!({ "networks": { "vnet": { "cidr": "10.250.0.0/16" }, "workers": "10.250.0.0/16" }, "zoned": true });
@@ -234,7 +234,7 @@ fn an_azure_cluster_without_zones_in_its_configuration_is_left_alone() {
 
 #[test]
 fn a_configuration_that_the_runtime_names_is_used_on_creation() {
-    let mut world = World::least(ProviderType::Aws);
+    let mut world = World::least("aws");
     let own = json!({ "kind": "InfrastructureConfig", "networks": { "vpc": { "id": "vpc-1" } } });
     world.edit(|spec| {
         spec["shoot"]["provider"]["infrastructureConfig"] = own.clone();
@@ -243,6 +243,32 @@ fn a_configuration_that_the_runtime_names_is_used_on_creation() {
     let provider = &world.created()["spec"]["provider"];
     assert_eq!(provider["infrastructureConfig"], own);
     assert_eq!(provider["controlPlaneConfig"]["kind"], "ControlPlaneConfig", "an empty one says nothing");
+}
+
+#[test]
+fn a_configuration_that_the_runtime_names_changes_a_living_cluster_and_what_it_does_not_name_stays() {
+    let mut world = World::least("azure");
+    let mut shoot = living(&world.created());
+    shoot["spec"]["provider"]["infrastructureConfig"]["identity"] = json!({ "name": "of-others" });
+    let named = |world: &mut World, zones: Value| {
+        world
+            .edit(|spec| spec["shoot"]["provider"]["infrastructureConfig"] = json!({ "networks": { "zones": zones } }));
+    };
+    let gateway = json!({ "enabled": true, "idleConnectionTimeoutMinutes": 30 });
+    named(&mut world, json!([{ "name": 1, "natGateway": gateway }, { "name": 5, "cidr": "10.250.224.0/20" }]));
+    world.edit_pool(|pool| pool["zones"] = json!(["1", "2", "3", "5"]));
+    let next = world.patched(&shoot).into_value();
+    let config = &next["spec"]["provider"]["infrastructureConfig"];
+    assert_eq!(config["identity"], json!({ "name": "of-others" }));
+    let zones = &config["networks"]["zones"];
+    assert_eq!((&zones[0]["natGateway"], &zones[0]["cidr"]), (&gateway, &json!("10.250.0.0/19")));
+    assert_eq!(zones[1], shoot["spec"]["provider"]["infrastructureConfig"]["networks"]["zones"][1]);
+    assert_eq!((&zones[2]["cidr"], &zones[3]["cidr"]), (&json!("10.250.224.0/20"), &json!("10.250.64.0/19")));
+
+    named(&mut world, json!([{ "name": 1, "cidr": "10.250.32.0/19" }]));
+    let refused = world.refused(Some(&shoot));
+    assert_eq!(refused.path, "spec.shoot.provider.infrastructureConfig.networks.zones[1].cidr");
+    assert_eq!(refused.message, r#"cannot change from "10.250.0.0/19" to "10.250.32.0/19"; leave it as it is"#);
 }
 
 #[test]

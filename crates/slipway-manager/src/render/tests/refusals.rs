@@ -6,7 +6,7 @@ use super::*;
 fn a_missing_or_empty_label_is_named() {
     for key in slipway_kube::labels::REQUIRED {
         for value in [None, Some(String::new())] {
-            let mut world = World::least(ProviderType::Aws);
+            let mut world = World::least("aws");
             let labels = world.runtime.metadata.labels.as_mut().expect("labels");
             labels.remove(key);
             labels.extend(value.map(|value| (key.to_owned(), value)));
@@ -55,7 +55,7 @@ fn wrong_specs_are_refused_with_their_path() {
         ),
     ];
     for (edit, said) in cases {
-        let mut world = World::least(ProviderType::Aws);
+        let mut world = World::least("aws");
         world.edit(|spec| edit(&mut spec["shoot"]));
         let error = world.refused(None).to_string();
         assert!(error.starts_with(said), "{error}");
@@ -64,7 +64,7 @@ fn wrong_specs_are_refused_with_their_path() {
 
 #[test]
 fn what_only_another_cluster_could_have_is_refused_for_a_living_one() {
-    let shoot = living(&World::least(ProviderType::Gcp).created());
+    let shoot = living(&World::least("gcp").created());
     type Edit = fn(&mut Value);
     let cases: &[(Edit, &str)] = &[
         (
@@ -84,7 +84,7 @@ fn what_only_another_cluster_could_have_is_refused_for_a_living_one() {
         ),
     ];
     for (edit, said) in cases {
-        let mut world = World::least(ProviderType::Gcp);
+        let mut world = World::least("gcp");
         world.edit(|spec| edit(&mut spec["shoot"]));
         let error = world.refused(Some(&shoot)).to_string();
         assert!(error.starts_with(said), "{error}");
@@ -93,7 +93,7 @@ fn what_only_another_cluster_could_have_is_refused_for_a_living_one() {
 
 #[test]
 fn a_shoot_of_another_runtime_is_never_rendered() {
-    let world = World::least(ProviderType::Gcp);
+    let world = World::least("gcp");
     let mut shoot = living(&world.created());
     shoot["metadata"]["annotations"][slipway_kube::annotations::RUNTIME_ID] = json!("somebody-else");
     let said = world.refused(Some(&shoot)).to_string();
@@ -102,7 +102,7 @@ fn a_shoot_of_another_runtime_is_never_rendered() {
 
 #[test]
 fn a_shoot_that_cannot_be_ours_is_refused() {
-    let world = World::least(ProviderType::Gcp);
+    let world = World::least("gcp");
     let mut shoot = living(&world.created());
     shoot["spec"]["provider"]["workers"] = json!([]);
     assert_eq!(world.refused(Some(&shoot)).path, "shoot:spec.provider.workers");

@@ -22,7 +22,7 @@ use slipway_model::{
     time::hours,
 };
 use slipway_provisioner::{
-    Api, Catalogue, OperationKind, Settings,
+    Api, OperationKind, Settings,
     auth::{Gate, LocalIssuer, Scope},
     clusters::Clusters,
     graphql::ports::EnginePort,
@@ -140,7 +140,6 @@ impl Bench {
             clusters: Clusters::new(kube.client(CONTROL_PLANE).expect("a client"), &settings.namespace, clock.clone()),
             gate: Gate::new(vec![issuer.issuer(AUDIENCE)], clock),
             settings,
-            catalogue: Catalogue::built_in(),
             metrics: Arc::default(),
         };
         let router = slipway_provisioner::http::router(Arc::new(api));

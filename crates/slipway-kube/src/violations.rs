@@ -1,6 +1,13 @@
 //! Everything that is wrong with a request, at once: who mends one field should not learn of the
 //! next only afterwards.
 
+mod text;
+
+pub use text::is_label_value;
+
+/// The rule of a field that cannot change.
+pub const IMMUTABLE: &str = "immutable";
+
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {

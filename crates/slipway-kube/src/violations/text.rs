@@ -1,7 +1,7 @@
 //! Texts of a request that end up as names in a cloud, in Gardener or in a label: checked for what
 //! all of those take, so that a name cannot break out of the place it is written to.
 
-use super::violations::{Violations, quoted};
+use super::{Violations, quoted};
 
 /// A name in a cloud or in Gardener: letters, digits, `.`, `_`, `-`; at most 63 of them, because most
 /// of them become labels.
