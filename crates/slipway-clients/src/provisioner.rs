@@ -22,7 +22,7 @@ use crate::{
     base_url::BaseUrl,
     call::{self, Class, Connection},
     graphql::{self, Problem, Said},
-    system::{Breaker, Login, Need, OutsideSystem},
+    system::{Breaker, Login, OutsideSystem},
 };
 use wire::{OperationStatus, RuntimeStatus};
 
@@ -32,7 +32,6 @@ static PROVISIONER: OutsideSystem = OutsideSystem {
     title: "the provisioner",
     about: "the provisioner's GraphQL",
     used_by: &[],
-    need: Need::Optional,
     login: Login::Token,
     timeout: secs(120), // mutations are answered within 30 s at worst; four times that is what known clients wait
     in_flight: 64,

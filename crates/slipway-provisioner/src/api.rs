@@ -83,7 +83,7 @@ impl Api {
         begin: &Begin,
         by: &str,
     ) -> Result<NewOperation, ApiError> {
-        let budget = self.engine.budget(kind).ok_or_else(|| {
+        let (process, budget) = self.engine.process(kind).ok_or_else(|| {
             let message = format!("operations of type {} are switched off here", kind.as_str());
             ApiError::new(Class::Overloaded, reason::INTERNAL, message)
         })?;
@@ -93,7 +93,7 @@ impl Api {
             kind: kind.engine_type(),
             temporary: false,
             plan: "provisioner".to_owned(),
-            process: kind.process(),
+            process,
             budget,
             data: JsonText::of(begin).map_err(|_| ApiError::internal())?,
             secrets: None,

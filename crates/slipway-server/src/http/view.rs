@@ -12,7 +12,7 @@ fn instant(at: Option<Timestamp>) -> Option<String> {
     at.map(|at| at.to_string())
 }
 
-pub(super) fn operation(op: &Operation) -> wire::Operation {
+pub(super) fn operation(op: &Operation, is_stranded: bool) -> wire::Operation {
     let Operation {
         id,
         instance_id,
@@ -56,6 +56,8 @@ pub(super) fn operation(op: &Operation) -> wire::Operation {
         finished_at: instant(*finished_at),
         updated_at: updated_at.to_string(),
         deadline: instant(op.deadline()).filter(|_| !state.is_finished()),
+        stranded: (is_stranded && !state.is_finished())
+            .then(|| format!("no running program has version {process}; it goes on when one that has it is started")),
     }
 }
 

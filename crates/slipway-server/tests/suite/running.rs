@@ -30,7 +30,7 @@ pub(crate) async fn server() -> Running {
     .to_vec();
     let settings = config::load(&Sources { environment, ..Sources::default() }).expect("good settings");
     let server = Server::start(settings).await.expect("started");
-    server.status().wait_for(|status| *status == slipway_server::Status::Ready).await.expect("ready");
+    server.until_ready().await;
     let address = server.address();
     Running { server, address, _folder: folder }
 }
