@@ -241,7 +241,7 @@ impl Metrics {
 fn bounded(reason: Option<Reason>) -> String {
     match reason {
         None => String::new(),
-        Some(Reason::Other(_)) => "other".to_owned(),
+        Some(Reason::Foreign(_)) => "other".to_owned(),
         Some(reason) => reason.as_str().to_owned(),
     }
 }
@@ -286,7 +286,7 @@ mod tests {
             duration: secs(1),
             outcome: Outcome::Fail,
             component: slipway_model::Component::Keb,
-            reason: Some(Reason::Other("free text".to_owned())),
+            reason: Some(Reason::foreign("free text")),
             calls: vec![RecordKind::Call {
                 step: "Step".to_owned(),
                 system: "hello".to_owned(),

@@ -7,8 +7,9 @@ use super::{
 };
 use crate::{
     auth::Scope,
-    errors::{ApiError, Class, component, reason},
+    errors::{ApiError, Class},
 };
+use slipway_model::{Component, Reason};
 
 pub(super) async fn resolve(request: &Request, id: String) -> Result<CleanUpRuntimeDataResult, ApiError> {
     let tenant = request.writes(Scope::Admin)?;
@@ -29,11 +30,11 @@ pub(super) async fn resolve(request: &Request, id: String) -> Result<CleanUpRunt
         Ok(None) => {}
         Ok(Some(_)) => {
             let message = "there is a Runtime resource; use deprovisionRuntime";
-            return Err(ApiError::bad(reason::VALIDATION, message).about(runtime));
+            return Err(ApiError::bad(Reason::Validation, message).about(runtime));
         }
         Err(unseen) => {
-            let error = ApiError::new(Class::Overloaded, reason::INTERNAL, format!("{unseen}; try again"));
-            return Err(error.blaming(component::K8S).about(runtime));
+            let error = ApiError::new(Class::Overloaded, Reason::ProvisionerInternal, format!("{unseen}; try again"));
+            return Err(error.blaming(Component::ProvisionerK8s).about(runtime));
         }
     }
     api.runtimes.tombstone(runtime, api.now()).await?;
