@@ -131,7 +131,7 @@ reasons! {
     Kubeconfig => "err_kubeconfig",
     /// A defect of the provisioner, or something it needs is away.
     ProvisionerInternal => "err_provisioner_internal",
-    /// A name or id is taken by something that is being made or removed.
+    /// A name that was drawn is taken.
     DbAlreadyExists => "err_db_already_exists",
     /// The Director answered nothing that can be read.
     DirectorNilResponse => "err_director_nil_response",
