@@ -225,7 +225,7 @@ impl<D: Domain> Registry<D> {
     /// The newest version of a process: the one that new operations begin on. All versions of a name run
     /// as the same type of operation.
     pub fn newest(&self, name: &str) -> Option<&Process<D>> {
-        self.processes.values().filter(|process| process.key.name == name).next_back()
+        self.processes.values().rfind(|process| process.key.name == name)
     }
 
     /// The newest version of each process.

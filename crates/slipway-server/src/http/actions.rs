@@ -8,6 +8,7 @@ use super::{
     Api,
     input::{Body, Id, sentence},
     problem::Problem,
+    view,
 };
 
 /// `POST /operations/{id}/actions`: answers with the operation as it is now; the engine meets the
@@ -21,7 +22,7 @@ pub(super) async fn act(
     let action = action_of(&action, step)?;
     let (by, why) = (sentence("by", &by, 200)?, sentence("why", &why, 1000)?);
     let operation = api.supervisor()?.act(id, &action, &by, &why).await?;
-    api.shown_one(operation).await
+    Ok(Json(view::operation(&operation, &api.stranded().await)))
 }
 
 fn action_of(name: &str, step: Option<String>) -> Result<Action, Problem> {

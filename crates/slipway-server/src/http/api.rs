@@ -6,13 +6,11 @@ use std::{
     time::Duration,
 };
 
-use axum::Json;
 use secrecy::SecretString;
-use slipway_clients::broker::wire;
 use slipway_engine::{Offer, Status, Supervisor};
-use slipway_model::{Operation, WaitKey, ports::Clock};
+use slipway_model::{ProcessKey, WaitKey, ports::Clock};
 
-use super::{problem::Problem, view};
+use super::problem::Problem;
 use crate::metrics::Metrics;
 
 /// The API. Clones are the same.
@@ -84,17 +82,14 @@ impl Api {
         })
     }
 
-    /// Operations as the wire shows them. Those that no running program can go on with say so.
-    pub(super) async fn shown(&self, operations: &[Operation]) -> Result<Vec<wire::Operation>, Problem> {
-        let stranded = self.supervisor()?.store().stranded().await?;
-        let is_stranded = |operation: &Operation| stranded.iter().any(|(process, _)| *process == operation.process);
-        Ok(operations.iter().map(|operation| view::operation(operation, is_stranded(operation))).collect())
-    }
-
-    /// One of them.
-    pub(super) async fn shown_one(&self, operation: Operation) -> Result<Json<wire::Operation>, Problem> {
-        let mut shown = self.shown(&[operation]).await?;
-        shown.pop().map(Json).ok_or(Problem::Internal)
+    /// The processes that no running program has the version of. An operation is shown without this rather
+    /// than not at all.
+    pub(super) async fn stranded(&self) -> Vec<(ProcessKey, usize)> {
+        let Ok(engine) = self.supervisor() else { return Vec::new() };
+        engine.store().stranded().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "it is not known which operations are stranded");
+            Vec::new()
+        })
     }
 
     /// News from a part in the same process, as `POST /wake` is from outside. If it cannot be told,

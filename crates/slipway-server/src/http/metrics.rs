@@ -14,7 +14,7 @@ pub(super) async fn page(State(api): State<Api>) -> impl IntoResponse {
     let counts = async {
         let engine = api.supervisor().ok()?;
         let due = engine.store().due(engine.now()).await.ok()?;
-        Some(Counts { due, stranded: engine.store().stranded().await.ok()? })
+        Some(Counts { due, stranded: api.stranded().await })
     };
     let counts = tokio::select! {
         biased;

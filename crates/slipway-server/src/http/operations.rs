@@ -41,7 +41,9 @@ pub(super) async fn list(State(api): State<Api>, query: Query) -> Result<Json<wi
     let is_more = found.len() > count;
     found.truncate(count);
     let next_before = found.last().filter(|_| is_more).map(|last| last.id.to_string());
-    Ok(Json(wire::OperationList { operations: api.shown(&found).await?, next_before }))
+    let stranded = api.stranded().await;
+    let operations = found.iter().map(|operation| view::operation(operation, &stranded)).collect();
+    Ok(Json(wire::OperationList { operations, next_before }))
 }
 
 /// `GET /operations/{id}`: the operation and its ledger.
@@ -51,7 +53,8 @@ pub(super) async fn show(
 ) -> Result<Json<wire::OperationDetails>, Problem> {
     let engine = api.supervisor()?;
     let (operation, steps) = (engine.store().operation(id).await?, engine.store().steps(id).await?);
-    let (Json(operation), steps) = (api.shown_one(operation).await?, steps.iter().map(view::step).collect());
+    let (operation, steps) =
+        (view::operation(&operation, &api.stranded().await), steps.iter().map(view::step).collect());
     Ok(Json(wire::OperationDetails { operation, steps }))
 }
 
@@ -92,7 +95,7 @@ pub(super) async fn start(State(api): State<Api>, Body(new): Body<wire::StartOpe
 }
 
 fn accepted(status: StatusCode, operation: &Operation) -> Response {
-    let mut answer = (status, Json(view::operation(operation, false))).into_response();
+    let mut answer = (status, Json(view::operation(operation, &[]))).into_response();
     if let Ok(place) = HeaderValue::try_from(format!("/operations/{}", operation.id)) {
         answer.headers_mut().insert(header::LOCATION, place);
     }

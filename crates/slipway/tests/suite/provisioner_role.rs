@@ -13,7 +13,7 @@ use tokio::runtime::Runtime as Tokio;
 
 use crate::{
     landscape::{Landscape, PROJECT, Process},
-    processes::{Running, ended, serve, slipway, until},
+    processes::{Running, ended, serve, slipway, until, up},
     raw_http,
 };
 
@@ -179,4 +179,29 @@ fn operators_see_and_steer_the_operations_of_a_provisioner_that_runs_alone() {
     assert!(refused.body.contains("the broker runs elsewhere"), "{refused:?}");
     let stranger = raw_http::send(running.address, "GET", "/operations", None, "").expect("an answer");
     assert_eq!(stranger.status, 401);
+}
+
+#[test]
+fn in_a_landscape_one_api_shows_and_steers_the_operations_of_both_roles() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let running = Running::start(up(folder.path()));
+    running.until_readyz(200);
+    let said = running.stdout();
+    let value = |name: &str| said.lines().find_map(|line| line.strip_prefix(name)).expect("a fact").to_owned();
+    let address: SocketAddr = value("provisioner: http://").parse().expect("an address");
+    let token = fs::read_to_string(value("provisioner-token-file: ")).expect("a token");
+    let hello = running.begin("shop");
+    let lines = format!("authorization: Bearer {}\r\ntenant: me\r\n", token.trim());
+    let asked = raw_http::send_with(address, "POST", "/graphql", &lines, &json!({"query": PROVISION}).to_string());
+    let asked: Value = serde_json::from_str(&asked.expect("an answer").body).expect("JSON");
+    let cluster = text(&asked["data"]["provisionRuntime"]["id"]);
+
+    let act = r#"{"action":"cancel","by":"ann","why":"a test"}"#;
+    let canceled = running.send("POST", &format!("/operations/{cluster}/actions"), act).expect("an answer");
+    assert_eq!(canceled.status, 200, "{canceled:?} {asked}");
+    let ended = running.until_ended(&cluster);
+    assert_eq!(ended["operation"]["description"], "operation canceled by ann: a test");
+    let list = running.json("/operations");
+    let ids: Vec<_> = list["operations"].as_array().expect("a list").iter().map(|op| text(&op["id"])).collect();
+    assert_eq!(ids, [cluster, hello], "newest first");
 }
