@@ -1,8 +1,9 @@
 //! One test per class of answer.
 
+use slipway_model::Reason;
+
 use super::*;
 use crate::testing::Always;
-use slipway_model::Reason;
 use wire::State;
 
 const OWNER: Owner<'static> = Owner { tenant: "acme", sub_account: Some("sub") };

@@ -1,6 +1,8 @@
 //! `cleanupRuntimeData`: forgets a runtime without touching what it was made of. For administrators,
 //! after the infrastructure went away by other means.
 
+use slipway_model::{Component, Reason};
+
 use super::{
     outputs::CleanUpRuntimeDataResult,
     request::{Request, runtime_id},
@@ -9,7 +11,6 @@ use crate::{
     auth::Scope,
     errors::{ApiError, Class},
 };
-use slipway_model::{Component, Reason};
 
 pub(super) async fn resolve(request: &Request, id: String) -> Result<CleanUpRuntimeDataResult, ApiError> {
     let tenant = request.writes(Scope::Admin)?;

@@ -1,13 +1,14 @@
 //! `hibernateRuntime` and `wakeUpRuntime`: whether a cluster sleeps is part of what is asked of it, so
 //! both are a further revision of it.
 
+use slipway_model::Reason;
+
 use super::{
     operation_status::OperationStatus,
     request::{Change, Request},
     upgrade_shoot::{living, new_config},
 };
 use crate::{OperationKind, api::Begin, auth::Scope, errors::ApiError};
-use slipway_model::Reason;
 
 pub(super) async fn hibernate(request: &Request, id: String) -> Result<OperationStatus, ApiError> {
     sleep(request, id, true).await

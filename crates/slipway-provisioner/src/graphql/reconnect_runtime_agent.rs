@@ -1,12 +1,13 @@
 //! `reconnectRuntimeAgent`: makes the agent in the cluster connect anew.
 
+use slipway_model::{Component, Reason};
+
 use super::request::{Change, Request};
 use crate::{
     OperationKind,
     auth::Scope,
     errors::{ApiError, Class},
 };
-use slipway_model::{Component, Reason};
 
 pub(super) async fn resolve(request: &Request, id: String) -> Result<String, ApiError> {
     let tenant = request.writes(Scope::Write)?;
