@@ -10,4 +10,4 @@ pub mod steps;
 mod trial;
 
 pub use domain::{Broker, Data, Systems};
-pub use processes::registry;
+pub use processes::{not_offered, registry};

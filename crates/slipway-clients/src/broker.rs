@@ -16,7 +16,7 @@ use slipway_model::{
 use crate::{
     base_url::BaseUrl,
     call::{Call, Class, Connection},
-    system::{Breaker, Login, Need, OutsideSystem},
+    system::{Breaker, Login, OutsideSystem},
 };
 use wire::{Act, Operation, OperationDetails, OperationList, Problem, RecordList, StartOperation, Wake, Woken};
 
@@ -26,7 +26,6 @@ static SERVER: OutsideSystem = OutsideSystem {
     title: "the server",
     about: "the operator API",
     used_by: &[],
-    need: Need::Required,
     login: Login::Token,
     timeout: secs(35), // it gives up a request of its own after 30 s; a little more, so that its answer is read
     in_flight: 1,

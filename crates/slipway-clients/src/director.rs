@@ -8,6 +8,7 @@ mod queries;
 #[cfg(test)]
 mod tests;
 
+use slipway_model::Reason;
 use std::{sync::Arc, time::Duration};
 
 use http::{HeaderName, HeaderValue, Method};
@@ -88,17 +89,17 @@ impl Error {
     }
 
     /// The Director's own name for the error, or ours: what goes into `error_reason`.
-    pub fn reason(&self) -> &str {
+    pub fn reason(&self) -> Reason {
         match self {
             Self::Tenant(name)
             | Self::NotUnique(name)
             | Self::Refused(name)
             | Self::Denied(name)
-            | Self::Troubled(name) => name,
-            Self::NotFound => "NotFound",
-            Self::OtherRuntime => "err_director_runtime_id_mismatch",
-            Self::Call(error) if matches!(error.class(), Class::Garbled(_)) => "err_director_nil_response",
-            Self::Call(_) => "err_http_status_code",
+            | Self::Troubled(name) => Reason::foreign(name.as_str()),
+            Self::NotFound => Reason::foreign("NotFound"),
+            Self::OtherRuntime => Reason::DirectorRuntimeIdMismatch,
+            Self::Call(error) if matches!(error.class(), Class::Garbled(_)) => Reason::DirectorNilResponse,
+            Self::Call(_) => Reason::HttpStatusCode,
         }
     }
 }

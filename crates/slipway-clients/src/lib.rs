@@ -31,7 +31,7 @@ pub use answer::{Answer, chain};
 pub use base_url::BaseUrl;
 pub use connections::{ConnectionSettings, Connections, Credentials, SettingsBySystem, SystemClient};
 pub use guard::{Guard, Health, HealthBook};
-pub use system::{Breaker, Login, Need, OutsideSystem, UsedBy};
+pub use system::{Breaker, Login, OutsideSystem, UsedBy};
 pub use transport::HttpTransport;
 
 /// The outside systems. Names are contract: sections of the configuration, labels of figures, and systems
@@ -42,7 +42,6 @@ pub static SYSTEMS: &[OutsideSystem] = &[
         title: "hello",
         about: "the Hello system that the sample process calls",
         used_by: &[UsedBy::Broker],
-        need: Need::Required,
         login: Login::None,
         timeout: secs(30), // greetings are answered from memory
         in_flight: 64,
@@ -53,7 +52,6 @@ pub static SYSTEMS: &[OutsideSystem] = &[
         title: "the Director",
         about: "the GraphQL of the Director, the registry of runtimes",
         used_by: &[UsedBy::Provisioner],
-        need: Need::Optional,
         login: Login::ClientCredentials { scope: "runtime:read runtime:write" },
         timeout: secs(30), // as its own gateway has it
         in_flight: 32,
@@ -64,7 +62,6 @@ pub static SYSTEMS: &[OutsideSystem] = &[
         title: "the Reconciler",
         about: "the Reconciler, which keeps Kyma in clusters, without its `/v1`",
         used_by: &[UsedBy::Provisioner],
-        need: Need::Optional,
         login: Login::None,
         timeout: secs(30), // its own limit
         in_flight: 32,

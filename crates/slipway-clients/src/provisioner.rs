@@ -16,13 +16,13 @@ use http::{HeaderName, HeaderValue, Method};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use slipway_model::{ports::Transport, time::secs};
+use slipway_model::{Reason, ports::Transport, time::secs};
 
 use crate::{
     base_url::BaseUrl,
     call::{self, Class, Connection},
     graphql::{self, Problem, Said},
-    system::{Breaker, Login, Need, OutsideSystem},
+    system::{Breaker, Login, OutsideSystem},
 };
 use wire::{OperationStatus, RuntimeStatus};
 
@@ -32,7 +32,6 @@ static PROVISIONER: OutsideSystem = OutsideSystem {
     title: "the provisioner",
     about: "the provisioner's GraphQL",
     used_by: &[],
-    need: Need::Optional,
     login: Login::Token,
     timeout: secs(120), // mutations are answered within 30 s at worst; four times that is what known clients wait
     in_flight: 64,
@@ -57,7 +56,7 @@ pub enum Error {
     #[error("the provisioner refused the request: {message} ({reason})")]
     Refused {
         /// The machine's word for it.
-        reason: String,
+        reason: Reason,
         /// In a sentence.
         message: String,
     },
@@ -68,7 +67,7 @@ pub enum Error {
     #[error("the provisioner cannot do this now: {message} ({reason})")]
     Troubled {
         /// The machine's word for it.
-        reason: String,
+        reason: Reason,
         /// In a sentence.
         message: String,
     },
@@ -174,7 +173,7 @@ impl Client {
     ) -> Result<T, Error> {
         let header_of = |text: &str, name: &str| {
             HeaderValue::try_from(text).map_err(|_| Error::Refused {
-                reason: "err_validation".to_owned(),
+                reason: Reason::Validation,
                 message: format!("the {name} cannot stand in a header"),
             })
         };
@@ -210,11 +209,11 @@ struct Extensions {
 fn classify(problem: Problem<Extensions>) -> Error {
     let Problem { message, extensions: Extensions { error_code, error_reason: reason, operation_id: operation } } =
         problem;
-    match (reason.as_str(), error_code) {
-        ("err_db_not_found", _) => Error::NotFound(message),
-        ("err_operation_in_progress", _) => Error::InProgress { operation, message },
+    match (Reason::foreign(reason), error_code) {
+        (Reason::DbNotFound, _) => Error::NotFound(message),
+        (Reason::OperationInProgress, _) => Error::InProgress { operation, message },
         (_, 401 | 403) => Error::Denied(message),
-        (_, 400..=499) => Error::Refused { reason, message },
-        _ => Error::Troubled { reason, message },
+        (reason, 400..=499) => Error::Refused { reason, message },
+        (reason, _) => Error::Troubled { reason, message },
     }
 }

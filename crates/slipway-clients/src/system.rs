@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use slipway_model::time::secs;
 
-/// One outside system: a row of [`SYSTEMS`](crate::SYSTEMS).
+/// One outside system: a row of [`SYSTEMS`](crate::SYSTEMS). Every service starts without it; calls then say
+/// that it is not set up.
 #[derive(Debug)]
 pub struct OutsideSystem {
     /// The section of its settings, and its name in figures and in the flight recorder. Never changed.
@@ -15,8 +16,6 @@ pub struct OutsideSystem {
     pub about: &'static str,
     /// Whose configuration has its settings.
     pub used_by: &'static [UsedBy],
-    /// Whether these can do without it.
-    pub need: Need,
     /// How we tell it who we are.
     pub login: Login,
     /// The longest a call may take, unless the configuration says otherwise.
@@ -34,15 +33,6 @@ pub enum UsedBy {
     Broker,
     /// Settings in the provisioner's own file.
     Provisioner,
-}
-
-/// Whether a service starts without the system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
-    /// It does not.
-    Required,
-    /// It does; calls say that the system is not set up.
-    Optional,
 }
 
 /// How a system is told who we are.
@@ -106,16 +96,12 @@ impl OutsideSystem {
         };
         let secret = |name, about: &str| SystemSetting { is_secret: true, ..text(name, about) };
         let title = self.title;
-        let need = match self.need {
-            Need::Required => "Required",
-            Need::Optional => "Optional",
-        };
         let users = self.used_by.iter().map(|user| match user {
             UsedBy::Broker => "broker",
             UsedBy::Provisioner => "provisioner",
         });
         let users = users.collect::<Vec<_>>().join(" and ");
-        let mut all = vec![text("url", &format!("{need} for the role {users}. Address of {}.", self.about))];
+        let mut all = vec![text("url", &format!("Optional for the role {users}. Address of {}.", self.about))];
         match self.login {
             Login::None => {}
             Login::Basic => all.extend([

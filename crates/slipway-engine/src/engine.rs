@@ -1,9 +1,9 @@
 //! The engine: keeps one life after the other going until it is asked to stop.
 
-use std::{sync::Arc, time::Duration};
+use std::{ops::Deref, sync::Arc, time::Duration};
 
 use slipway_model::{
-    Action, NewOperation, Operation, OperationId, ReplicaId, Timestamp, WaitKey,
+    NewOperation, ReplicaId,
     ports::{Clock, Enqueued, Random, Storage, StoreError, StoreResult},
     time::{millis, secs},
 };
@@ -22,6 +22,7 @@ use crate::{
     life::{Life, Shared, Status, replace},
     process::Registry,
     step::Domain,
+    supervisor::Supervisor,
     time::EngineTime,
 };
 
@@ -52,28 +53,39 @@ pub struct Parts<D: Domain> {
 /// good order.
 pub struct Engine<D: Domain> {
     shared: Arc<Shared<D>>,
+    supervisor: Supervisor,
     stopping: CancellationToken,
     task: JoinHandle<()>,
+}
+
+/// Whoever has an engine can do what operators can.
+impl<D: Domain> Deref for Engine<D> {
+    type Target = Supervisor;
+
+    fn deref(&self) -> &Supervisor {
+        &self.supervisor
+    }
 }
 
 impl<D: Domain> Engine<D> {
     /// Starts an engine. It needs no database to start: it registers as soon as there is one.
     pub fn start(parts: Parts<D>) -> Self {
         let Parts { store, registry, systems, clock, random, config } = parts;
-        let shared = Arc::new(Shared {
-            store,
-            registry,
-            systems,
-            time: EngineTime::new(clock.clone()),
-            clock,
-            random,
-            config,
-            events: broadcast::Sender::new(NEWS_KEPT),
-            status: watch::Sender::new(Status::Starting),
-        });
+        let time = Arc::new(EngineTime::new(clock.clone()));
+        let status = watch::Sender::new(Status::Starting);
+        let supervisor = Supervisor {
+            store: store.clone(),
+            clock: clock.clone(),
+            random: random.clone(),
+            time: time.clone(),
+            status: status.subscribe(),
+            offers: registry.offers().into(),
+        };
+        let events = broadcast::Sender::new(NEWS_KEPT);
+        let shared = Arc::new(Shared { store, registry, systems, time, clock, random, config, events, status });
         let stopping = CancellationToken::new();
         let task = tokio::spawn(live(shared.clone(), stopping.clone()));
-        Self { shared, stopping, task }
+        Self { shared, supervisor, stopping, task }
     }
 
     /// Accepts an operation. When this returns it is durable.
@@ -84,49 +96,14 @@ impl<D: Domain> Engine<D> {
         self.shared.store.enqueue(new, self.now()).await
     }
 
-    /// Tells that something happened to the things of these keys.
-    pub async fn wake(&self, keys: &[WaitKey], cause: &str) -> StoreResult<usize> {
-        self.shared.store.wake(keys, cause, self.now()).await
-    }
-
-    /// An operator's action; `by` and `why` go on record and may not be empty.
-    pub async fn act(&self, id: OperationId, action: &Action, by: &str, why: &str) -> StoreResult<Operation> {
-        for (text, what) in [(by, "who acts"), (why, "why")] {
-            if text.trim().is_empty() {
-                return Err(StoreError::Refused(format!("an action needs to say {what}; it goes on record")));
-            }
-        }
-        self.shared.store.act(id, action, by, why, self.now()).await
-    }
-
-    /// A new operation id.
-    pub fn draw_id(&self) -> OperationId {
-        OperationId::draw(&*self.shared.clock, &*self.shared.random)
-    }
-
-    /// The database.
-    pub fn store(&self) -> &Arc<dyn Storage> {
-        &self.shared.store
-    }
-
     /// The processes.
     pub fn registry(&self) -> &Registry<D> {
         &self.shared.registry
     }
 
-    /// Engine time.
-    pub fn now(&self) -> Timestamp {
-        self.shared.time.now()
-    }
-
     /// News from now on.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.shared.events.subscribe()
-    }
-
-    /// Whether it is at work.
-    pub fn status(&self) -> watch::Receiver<Status> {
-        self.shared.status.subscribe()
     }
 
     /// Stops in good order: takes nothing new, lets running steps end within the grace, gives all
@@ -174,7 +151,7 @@ async fn register<D: Domain>(
     stopping: &CancellationToken,
     mut earlier: Option<ReplicaId>,
 ) -> Option<ReplicaId> {
-    let replica = ReplicaId::draw(&*shared.random);
+    let (replica, known) = (ReplicaId::draw(&*shared.random), shared.registry.keys());
     let pause = millis(250);
     let mut patience = shared.config.lease.as_millis() / pause.as_millis();
     loop {
@@ -183,7 +160,7 @@ async fn register<D: Domain>(
                 shared.store.release(old, shared.time.now()).await?;
                 earlier = None;
             }
-            shared.store.register(&replica).await
+            shared.store.register(&replica, &known).await
         };
         match registered.await {
             // Nobody has given a sign for long, by a clock that may have jumped: wait for one.

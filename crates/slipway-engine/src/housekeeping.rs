@@ -1,4 +1,5 @@
-//! Forgets old entries of the flight recorder and replaces old keys, a little at a time.
+//! Forgets old entries of the flight recorder and replaces old keys, a little at a time, and tells of operations
+//! that nobody can run.
 
 use slipway_model::time::{millis, secs};
 
@@ -14,6 +15,9 @@ pub(crate) async fn keep_house<D: Domain>(shared: &Shared<D>) {
         let before = shared.time.now() - shared.config.retention;
         until_nothing_is_left(shared, "forget old records", || shared.store.purge(before, BATCH)).await;
         until_nothing_is_left(shared, "encrypt secrets under the active key", || shared.store.reencrypt(BATCH)).await;
+        for (process, count) in shared.store.stranded().await.unwrap_or_default() {
+            tracing::warn!(%process, operations = count, "no running program has this version; its operations wait");
+        }
         shared.clock.sleep(shared.config.housekeeping).await;
     }
 }

@@ -31,6 +31,7 @@ mod sample;
 pub mod settle;
 pub mod simulated;
 pub mod step;
+pub mod supervisor;
 pub mod system;
 pub mod time;
 
@@ -44,4 +45,5 @@ pub use outcome::{StepError, StepResult};
 pub use process::{Process, ProcessTable, Registry, Row, TableError, row};
 pub use recording::RecordingTransport;
 pub use step::{Domain, DynStep, Op, Step};
+pub use supervisor::{Offer, Supervisor};
 pub use system::{SystemClock, SystemRandom};

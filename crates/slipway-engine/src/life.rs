@@ -30,7 +30,7 @@ pub(crate) struct Shared<D: Domain> {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) config: EngineConfig,
-    pub(crate) time: EngineTime,
+    pub(crate) time: Arc<EngineTime>,
     pub(crate) events: broadcast::Sender<Event>,
     pub(crate) status: watch::Sender<Status>,
 }

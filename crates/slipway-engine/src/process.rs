@@ -9,6 +9,7 @@ use slipway_model::{OperationType, ProcessKey, time::spell};
 
 use crate::context::DEPROVISIONING_GIVE_UP_MAX;
 use crate::step::{Domain, DynStep};
+use crate::supervisor::Offer;
 
 /// One row of a process table.
 pub struct Row<D: Domain> {
@@ -192,6 +193,10 @@ impl<D: Domain> Registry<D> {
     pub fn with_rows(mut self, table: &ProcessTable<D>, extra: &[Row<D>]) -> Result<Self, TableError> {
         let process = Process::of(table, extra)?;
         let key = process.key.clone();
+        if let Some(other) = self.newest(&key.name).filter(|other| other.kind != process.kind) {
+            let (kind, of_other) = (process.kind, other.kind);
+            return Err(TableError::new(&key, format!("it runs as {kind}, but {} runs as {of_other}", other.key)));
+        }
         match self.processes.insert(key.clone(), process) {
             None => Ok(self),
             Some(_) => Err(TableError::new(&key, "it is registered twice".to_owned())),
@@ -215,6 +220,21 @@ impl<D: Domain> Registry<D> {
     /// The process of this key.
     pub fn get(&self, key: &ProcessKey) -> Option<&Process<D>> {
         self.processes.get(key)
+    }
+
+    /// The newest version of a process: the one that new operations begin on. All versions of a name run
+    /// as the same type of operation.
+    pub fn newest(&self, name: &str) -> Option<&Process<D>> {
+        self.processes.values().rfind(|process| process.key.name == name)
+    }
+
+    /// The newest version of each process.
+    pub(crate) fn offers(&self) -> Vec<Offer> {
+        let names: BTreeSet<&str> = self.processes.keys().map(|key| key.name.as_str()).collect();
+        let newest = names.into_iter().filter_map(|name| self.newest(name));
+        newest
+            .map(|Process { key, kind, budget, .. }| Offer { process: key.clone(), kind: *kind, budget: *budget })
+            .collect()
     }
 
     /// All processes, by name and version.
@@ -312,8 +332,22 @@ mod tests {
         static ROWS: &[Row<Sample>] = &[row("a", 1, &A)];
         let registry = || Registry::default().with(&table(ROWS, &[])).expect("a right table");
         assert!(registry().with(&table(ROWS, &[])).is_err());
-        assert!(registry().with(&ProcessTable { version: 2, ..table(ROWS, &[]) }).is_ok());
         assert_eq!(registry().without_steps(["a".to_owned()]).err().as_deref(), Some("there is no step a to disable"));
         assert!(registry().without_steps(["A".to_owned()]).is_ok_and(|registry| registry.is_disabled("A")));
+    }
+
+    #[test]
+    fn of_several_versions_the_newest_is_for_new_operations_and_all_run_as_the_same_type() {
+        static OLD: &[Row<Sample>] = &[row("a", 1, &A)];
+        static NEW: &[Row<Sample>] = &[row("a", 1, &A), row("b", 1, &B)];
+        let version = |version, rows| ProcessTable { version, ..table(rows, &[]) };
+        let registry = Registry::default().with(&version(10, NEW)).and_then(|registry| registry.with(&version(9, OLD)));
+        let registry = registry.expect("two versions of one process");
+        assert_eq!(names(registry.newest("sample").expect("a process")), ["A", "B"]);
+        assert_eq!(registry.get(&"sample@9".parse().expect("a key")).map(names), Some(vec!["A"]));
+        assert!(registry.newest("sampl").is_none());
+        let other = ProcessTable { kind: OperationType::Provision, ..version(11, NEW) };
+        let Err(error) = registry.with(&other) else { panic!("refused") };
+        assert_eq!(error.to_string(), "process table sample@11: it runs as provision, but sample@10 runs as update");
     }
 }

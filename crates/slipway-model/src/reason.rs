@@ -37,6 +37,10 @@ spelled! {
         Director => "director",
         /// The same in the provisioner's words, which its clients match on; so are all that follow.
         CompassDirector => "compass director",
+        /// Our way to the Director, when it does not answer or not as agreed.
+        CompassDirectorClient => "compass director client",
+        /// Whoever issues our tokens for the Director.
+        TokenIssuer => "mps oauth2",
         /// The agent's connection.
         CompassConnection => "compass connection",
         /// Whoever installs Kyma.
@@ -54,16 +58,16 @@ spelled! {
     }
 }
 
-/// Declares [`Reason`]: the reasons we give ourselves, and [`Reason::Other`] for those that come
+/// Declares [`Reason`]: the reasons we give ourselves, and [`Reason::Foreign`] for those that come
 /// from outside (a Kubernetes status reason, a condition of a Runtime).
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident => $text:literal,)+) => {
-        /// Why an operation failed. Each reason has a page in `docs/errors/`.
+        /// Why an operation failed or a request was refused. Each reason of ours has a page in `docs/errors/`.
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         pub enum Reason {
             $($(#[$doc])* $variant,)+
-            /// A reason given by another system, kept as it came.
-            Other(String),
+            /// A word of another system, kept as it came.
+            Foreign(Foreign),
         }
 
         impl Reason {
@@ -74,21 +78,25 @@ macro_rules! reasons {
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)+
-                    Self::Other(text) => text,
+                    Self::Foreign(Foreign(word)) => word,
                 }
             }
-        }
 
-        impl From<String> for Reason {
-            fn from(text: String) -> Self {
-                match text.as_str() {
+            /// What another system, or what is stored, gives as the reason. A word of ours stays ours.
+            pub fn foreign(word: impl Into<String>) -> Self {
+                let word = word.into();
+                match word.as_str() {
                     $($text => Self::$variant,)+
-                    _ => Self::Other(text),
+                    _ => Self::Foreign(Foreign(word)),
                 }
             }
         }
     };
 }
+
+/// A word that only [`Reason::foreign`] makes, so none of ours is ever taken for one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Foreign(String);
 
 reasons! {
     /// A defect of ours, a panic among them.
@@ -115,6 +123,46 @@ reasons! {
     AgentConnection => "err_agent_connection",
     /// The Runtime resource is gone although nobody asked for that.
     RuntimeGone => "err_runtime_gone",
+    /// The infrastructure manager has given up and does not say why.
+    RuntimeFailed => "err_runtime_failed",
+    /// Gardener reports an error without a code.
+    Gardener => "err_gardener",
+    /// The kubeconfig of a cluster leads nowhere.
+    Kubeconfig => "err_kubeconfig",
+    /// A defect of the provisioner, or something it needs is away.
+    ProvisionerInternal => "err_provisioner_internal",
+    /// A name that was drawn is taken.
+    DbAlreadyExists => "err_db_already_exists",
+    /// The Director answered nothing that can be read.
+    DirectorNilResponse => "err_director_nil_response",
+    /// The Director has the name for another runtime.
+    DirectorRuntimeIdMismatch => "err_director_runtime_id_mismatch",
+    /// The request is wrong.
+    Validation => "err_validation",
+    /// A field that cannot change.
+    ImmutableField => "err_immutable_field",
+    /// No token, or not a good one.
+    Unauthenticated => "err_unauthenticated",
+    /// The token does not allow this.
+    Forbidden => "err_forbidden",
+    /// No tenant is named.
+    TenantMissing => "err_tenant_missing",
+    /// The runtime belongs to another tenant.
+    TenantMismatch => "err_tenant_mismatch",
+    /// Another operation of the runtime has not ended.
+    OperationInProgress => "err_operation_in_progress",
+    /// The name belongs to another runtime.
+    RuntimeNameConflict => "err_runtime_name_conflict",
+    /// The last operation failed, and only a removal helps.
+    RuntimeNeedsDeprovisioning => "err_runtime_needs_deprovisioning",
+    /// Kyma was not installed by us.
+    KymaNotManaged => "err_kyma_not_managed",
+    /// There is no upgrade to take back.
+    RollbackNotAllowed => "err_rollback_not_allowed",
+    /// The cluster sleeps.
+    RuntimeHibernated => "err_runtime_hibernated",
+    /// Gardener does not let the cluster sleep.
+    HibernationNotPossible => "err_hibernation_not_possible",
 }
 
 impl From<Reason> for String {
@@ -137,7 +185,7 @@ impl Serialize for Reason {
 
 impl<'de> Deserialize<'de> for Reason {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::from)
+        String::deserialize(deserializer).map(Self::foreign)
     }
 }
 
@@ -161,9 +209,9 @@ mod tests {
     #[test]
     fn reasons_read_back_and_foreign_ones_are_kept() {
         for reason in Reason::OWN {
-            assert_eq!(&Reason::from(reason.as_str().to_owned()), reason);
+            assert_eq!(&Reason::foreign(reason.as_str()), reason);
         }
-        assert_eq!(Reason::from("NotFound".to_owned()).as_str(), "NotFound");
+        assert_eq!(Reason::foreign("NotFound").as_str(), "NotFound");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use slipway_clients::director;
 use slipway_model::{
-    JsonText, NewOperation, Operation, OperationId, Timestamp,
+    JsonText, NewOperation, Operation, OperationId, Reason, Timestamp,
     ports::{Acceptance, Accepted, Clock, Random, Runtimes, Storage, StoreError},
     runtime_record::RuntimeId,
     time::millis,
@@ -14,7 +14,7 @@ use crate::{
     Metrics, OperationKind, Settings,
     auth::Gate,
     clusters::Clusters,
-    errors::{ApiError, Class, reason},
+    errors::{ApiError, Class},
     graphql::ports::EnginePort,
 };
 
@@ -75,9 +75,9 @@ impl Api {
         begin: &Begin,
         by: &str,
     ) -> Result<NewOperation, ApiError> {
-        let budget = self.engine.budget(kind).ok_or_else(|| {
+        let (process, budget) = self.engine.process(kind).ok_or_else(|| {
             let message = format!("operations of type {} are switched off here", kind.as_str());
-            ApiError::new(Class::Overloaded, reason::INTERNAL, message)
+            ApiError::new(Class::Overloaded, Reason::ProvisionerInternal, message)
         })?;
         Ok(NewOperation {
             id,
@@ -85,7 +85,7 @@ impl Api {
             kind: kind.engine_type(),
             temporary: false,
             plan: "provisioner".to_owned(),
-            process: kind.process(),
+            process,
             budget,
             data: JsonText::of(begin).map_err(|_| ApiError::internal())?,
             secrets: None,

@@ -14,12 +14,13 @@ use std::sync::Arc;
 
 use http::{HeaderMap, header};
 use slipway_model::{
+    Reason,
     ports::{Clock, Reassignment},
     runtime_record::{RuntimeRecord, Tenant},
 };
 
 use crate::{
-    errors::{ApiError, Class, reason},
+    errors::{ApiError, Class},
     settings::{Settings, TenantPolicy},
 };
 
@@ -85,7 +86,7 @@ impl Caller {
             return Ok(());
         }
         let message = format!("{} lacks the scope {}", self.identity, scope.as_str());
-        Err(ApiError::new(Class::Forbidden, reason::FORBIDDEN, message))
+        Err(ApiError::new(Class::Forbidden, Reason::Forbidden, message))
     }
 
     /// Whether it may act on a runtime under this tenant. Customers move subaccounts between global
@@ -100,7 +101,7 @@ impl Caller {
             }
             TenantPolicy::ReassignTrusted | TenantPolicy::Strict => {
                 let message = "the runtime belongs to another tenant than the header tenant names";
-                Err(ApiError::new(Class::Forbidden, reason::TENANT_MISMATCH, message).about(runtime.id))
+                Err(ApiError::new(Class::Forbidden, Reason::TenantMismatch, message).about(runtime.id))
             }
         }
     }
@@ -153,7 +154,7 @@ impl Gate {
 }
 
 fn unauthenticated(message: &str) -> ApiError {
-    ApiError::new(Class::Forbidden, reason::UNAUTHENTICATED, message)
+    ApiError::new(Class::Forbidden, Reason::Unauthenticated, message)
 }
 
 #[cfg(test)]

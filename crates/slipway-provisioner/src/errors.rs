@@ -47,81 +47,15 @@ impl Class {
     }
 }
 
-/// The parts that are to blame; the spelling is contract.
-pub mod component {
-    /// Ourselves.
-    pub const PROVISIONER: &str = "provisioner";
-    /// Our database.
-    pub const DB: &str = "db - provisioner";
-    /// Calls to the control plane's Kubernetes.
-    pub const K8S: &str = "k8s client - provisioner";
-    /// The Director, when it cannot be reached.
-    pub const DIRECTOR_CLIENT: &str = "compass director client";
-    /// The Director, when it says no.
-    pub const DIRECTOR: &str = "compass director";
-    /// The agent's connection.
-    pub const CONNECTION: &str = "compass connection";
-    /// Gardener.
-    pub const GARDENER: &str = "gardener";
-    /// Who installs Kyma.
-    pub const INSTALLER: &str = "kyma installer";
-    /// The infrastructure manager.
-    pub const MANAGER: &str = "infrastructure manager";
-}
-
-/// The reasons that requests are refused for; the spelling is contract.
-pub mod reason {
-    /// A defect of ours.
-    pub const INTERNAL: &str = "err_provisioner_internal";
-    /// A deadline has passed.
-    pub const TIMEOUT: &str = "err_provisioner_timeout";
-    /// The database failed.
-    pub const DB_INTERNAL: &str = "err_db_internal";
-    /// There is no such row.
-    pub const NOT_FOUND: &str = "err_db_not_found";
-    /// There is such a row already.
-    pub const ALREADY_EXISTS: &str = "err_db_already_exists";
-    /// The Director answered nothing.
-    pub const DIRECTOR_NIL: &str = "err_director_nil_response";
-    /// The Director answered for another runtime.
-    pub const DIRECTOR_MISMATCH: &str = "err_director_runtime_id_mismatch";
-    /// The request is wrong.
-    pub const VALIDATION: &str = "err_validation";
-    /// No token, or not a good one.
-    pub const UNAUTHENTICATED: &str = "err_unauthenticated";
-    /// The token does not allow this.
-    pub const FORBIDDEN: &str = "err_forbidden";
-    /// No tenant is named.
-    pub const TENANT_MISSING: &str = "err_tenant_missing";
-    /// The runtime belongs to another tenant.
-    pub const TENANT_MISMATCH: &str = "err_tenant_mismatch";
-    /// Another operation of the runtime has not ended.
-    pub const IN_PROGRESS: &str = "err_operation_in_progress";
-    /// The name belongs to another runtime.
-    pub const NAME_CONFLICT: &str = "err_runtime_name_conflict";
-    /// The last operation failed, and only a removal helps.
-    pub const NEEDS_DEPROVISIONING: &str = "err_runtime_needs_deprovisioning";
-    /// Kyma was not installed by us.
-    pub const KYMA_NOT_MANAGED: &str = "err_kyma_not_managed";
-    /// There is no upgrade to take back.
-    pub const ROLLBACK_NOT_ALLOWED: &str = "err_rollback_not_allowed";
-    /// The cluster sleeps.
-    pub const HIBERNATED: &str = "err_runtime_hibernated";
-    /// Gardener does not let the cluster sleep.
-    pub const HIBERNATION_NOT_POSSIBLE: &str = "err_hibernation_not_possible";
-    /// A field that cannot change.
-    pub const IMMUTABLE_FIELD: &str = "err_immutable_field";
-}
-
 /// An error as a client gets it.
 #[derive(Debug, Clone)]
 pub struct ApiError {
     /// Class.
     pub class: Class,
     /// Reason, for programs.
-    pub reason: String,
+    pub reason: Reason,
     /// Who is to blame.
-    pub component: &'static str,
+    pub component: Component,
     /// A sentence for people. Data, never a format.
     pub message: String,
     /// All that is wrong with the request.
@@ -134,11 +68,11 @@ pub struct ApiError {
 
 impl ApiError {
     /// An error of ours.
-    pub fn new(class: Class, reason: &str, message: impl Into<String>) -> Self {
+    pub fn new(class: Class, reason: Reason, message: impl Into<String>) -> Self {
         Self {
             class,
-            reason: reason.to_owned(),
-            component: component::PROVISIONER,
+            reason,
+            component: Component::Provisioner,
             message: message.into(),
             violations: Box::default(),
             operation: None,
@@ -147,7 +81,7 @@ impl ApiError {
     }
 
     /// The request is wrong.
-    pub fn bad(reason: &str, message: impl Into<String>) -> Self {
+    pub fn bad(reason: Reason, message: impl Into<String>) -> Self {
         Self::new(Class::BadRequest, reason, message)
     }
 
@@ -161,23 +95,23 @@ impl ApiError {
     /// There is no such thing.
     pub fn not_found(what: &str, id: impl std::fmt::Display) -> Self {
         let message = format!("there is no {what} {id}");
-        Self::new(Class::NotFound, reason::NOT_FOUND, message).blaming(component::DB)
+        Self::new(Class::NotFound, Reason::DbNotFound, message).blaming(Component::ProvisionerDb)
     }
 
     /// A defect; the log has the details.
     pub fn internal() -> Self {
-        Self::new(Class::Internal, reason::INTERNAL, "the provisioner met a defect; its log has the details")
+        Self::new(Class::Internal, Reason::ProvisionerInternal, "the provisioner met a defect; its log has the details")
     }
 
     /// Another operation has not ended.
     pub fn busy(operation: &Operation) -> Self {
         let kind = crate::OperationKind::of(&operation.process).map_or("operation", crate::OperationKind::as_str);
         let message = format!("operation {} ({kind}) of this runtime is in progress; wait for its end", operation.id);
-        Self { operation: Some(operation.id), ..Self::bad(reason::IN_PROGRESS, message) }
+        Self { operation: Some(operation.id), ..Self::bad(Reason::OperationInProgress, message) }
     }
 
     /// The same with another part to blame.
-    pub fn blaming(self, component: &'static str) -> Self {
+    pub fn blaming(self, component: Component) -> Self {
         Self { component, ..self }
     }
 
@@ -190,8 +124,8 @@ impl ApiError {
     pub fn extensions(&self) -> Value {
         let mut all = Map::new();
         all.insert("error_code".to_owned(), self.class.code().into());
-        all.insert("error_reason".to_owned(), self.reason.clone().into());
-        all.insert("error_component".to_owned(), self.component.into());
+        all.insert("error_reason".to_owned(), self.reason.as_str().into());
+        all.insert("error_component".to_owned(), self.component.as_str().into());
         if let Some(operation) = self.operation {
             all.insert("operation_id".to_owned(), operation.to_string().into());
         }
@@ -210,7 +144,7 @@ impl ApiError {
 impl From<Violations> for ApiError {
     fn from(found: Violations) -> Self {
         let only_immutable = found.list.iter().all(|violation| violation.rule == IMMUTABLE);
-        let reason = if only_immutable { reason::IMMUTABLE_FIELD } else { reason::VALIDATION };
+        let reason = if only_immutable { Reason::ImmutableField } else { Reason::Validation };
         let lines: Vec<String> = found.list.iter().map(|v| format!("{}: {}", v.path, v.message)).collect();
         Self { violations: found.list.into(), ..Self::bad(reason, lines.join("; ")) }
     }
@@ -221,19 +155,19 @@ impl From<StoreError> for ApiError {
         let said = match &error {
             StoreError::Unavailable(_) => Self::new(
                 Class::Overloaded,
-                reason::DB_INTERNAL,
+                Reason::DbInternal,
                 "the database cannot be reached; nothing accepted is lost, and this may be repeated",
             ),
             StoreError::NotFound { what, id } => Self::not_found(what, id),
-            StoreError::Refused(problem) => Self::bad(reason::VALIDATION, problem.clone()),
+            StoreError::Refused(problem) => Self::bad(Reason::Validation, problem.clone()),
             StoreError::Unreadable(_) => {
-                Self::new(Class::Internal, reason::DB_INTERNAL, "stored data cannot be read; the log has the details")
+                Self::new(Class::Internal, Reason::DbInternal, "stored data cannot be read; the log has the details")
             }
         };
         if !matches!(error, StoreError::NotFound { .. }) {
             tracing::warn!(%error, "the store did not do what a request needs");
         }
-        said.blaming(component::DB)
+        said.blaming(Component::ProvisionerDb)
     }
 }
 
@@ -266,22 +200,22 @@ fn graphql_value<S: ScalarValue>(value: &Value) -> juniper::Value<S> {
 
 /// The part and the reason of a failed operation, in the words of this contract: the engine has its
 /// own for a few of them.
-pub fn spelled(error: &LastError) -> (&str, &str) {
+pub fn spelled(error: &LastError) -> (Component, Reason) {
     let reason = match &error.reason {
-        Reason::KebInternal => reason::INTERNAL,
-        Reason::KebTimeout => reason::TIMEOUT,
-        other => other.as_str(),
+        Reason::KebInternal => Reason::ProvisionerInternal,
+        Reason::KebTimeout => Reason::ProvisionerTimeout,
+        other => other.clone(),
     };
     let component = match error.component {
-        Component::Keb | Component::Provisioner => component::PROVISIONER,
-        Component::Db => component::DB,
-        Component::K8sClient => component::K8S,
+        Component::Keb => Component::Provisioner,
+        Component::Db => Component::ProvisionerDb,
+        Component::K8sClient => Component::ProvisionerK8s,
         // The manager passes Gardener's codes on; whoever reads them wants to know whose they are.
-        Component::InfrastructureManager if reason.starts_with("ERR_") => component::GARDENER,
-        Component::InfrastructureManager => component::MANAGER,
-        Component::Reconciler | Component::LifecycleManager => component::INSTALLER,
-        Component::Director => component::DIRECTOR,
-        other => other.as_str(),
+        Component::InfrastructureManager if reason.as_str().starts_with("ERR_") => Component::Gardener,
+        Component::InfrastructureManager => Component::Infrastructure,
+        Component::Reconciler | Component::LifecycleManager => Component::KymaInstaller,
+        Component::Director => Component::CompassDirector,
+        other => other,
     };
     (component, reason)
 }
@@ -302,14 +236,14 @@ mod tests {
             (Class::Overloaded, 503),
         ];
         for (class, code) in classes {
-            assert_eq!(ApiError::new(class, "r", "m").extensions()["error_code"], json!(code));
+            assert_eq!(ApiError::new(class, Reason::Validation, "m").extensions()["error_code"], json!(code));
         }
     }
 
     #[test]
     fn a_text_with_percent_signs_and_braces_stays_what_it_is() {
         let said = "100% of {} %s %!d(MISSING)";
-        let error: FieldError = ApiError::bad("r", said).into_field_error();
+        let error: FieldError = ApiError::bad(Reason::Validation, said).into_field_error();
         assert_eq!(error.message(), said);
     }
 
@@ -318,7 +252,7 @@ mod tests {
         for error in [StoreError::Unavailable("host=db1".to_owned()), StoreError::Unreadable("row 7".to_owned())] {
             let said = ApiError::from(error);
             assert!(!said.message.contains("db1") && !said.message.contains("row 7"), "{said:?}");
-            assert_eq!(said.component, component::DB);
+            assert_eq!(said.component, Component::ProvisionerDb);
         }
     }
 }

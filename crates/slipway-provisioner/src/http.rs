@@ -18,11 +18,11 @@ use axum::{
     routing::get,
 };
 use serde_json::{Value, json};
-use slipway_model::{OperationId, ports::StoreError};
+use slipway_model::{OperationId, Reason, ports::StoreError};
 
 use crate::{
     api::Api,
-    errors::{ApiError, reason},
+    errors::ApiError,
     graphql::{Schema, schema},
 };
 
@@ -50,8 +50,8 @@ pub fn router(api: Arc<Api>) -> Router {
         .route("/graphiql/{file}", get(explorer::file))
         .route("/healthz",         get(|| async { "ok" }))
         .route("/readyz",          get(readyz))
-        .fallback(|| async { refusal(StatusCode::NOT_FOUND, &ApiError::bad(reason::VALIDATION, "there is nothing at this path; GraphQL is at /graphql")) })
-        .method_not_allowed_fallback(|| async { refusal(StatusCode::METHOD_NOT_ALLOWED, &ApiError::bad(reason::VALIDATION, "this path is called with another method; the header Allow names it")) })
+        .fallback(|| async { refusal(StatusCode::NOT_FOUND, &ApiError::bad(Reason::Validation, "there is nothing at this path; GraphQL is at /graphql")) })
+        .method_not_allowed_fallback(|| async { refusal(StatusCode::METHOD_NOT_ALLOWED, &ApiError::bad(Reason::Validation, "this path is called with another method; the header Allow names it")) })
         .with_state(Listener::new(api))
 }
 

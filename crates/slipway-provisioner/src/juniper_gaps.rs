@@ -17,9 +17,10 @@ mod unknown_types;
 
 use juniper::{DefaultScalarValue, ExecutionError, GraphQLError, InputValue, ScalarValue, SchemaType, Variables};
 use serde_json::{Value, json};
+use slipway_model::Reason;
 
 pub use self::labels::Labels;
-use crate::errors::{ApiError, reason};
+use crate::errors::ApiError;
 
 /// A document that the library can be given.
 #[derive(Debug)]
@@ -73,7 +74,7 @@ pub(crate) fn explain_errors(error: &GraphQLError) -> Vec<Value> {
 pub(crate) fn add_code(error: &ExecutionError<DefaultScalarValue>) -> Value {
     let mut body = serde_json::to_value(error).unwrap_or_else(|_| json!({ "message": error.error().message() }));
     if body["extensions"]["error_code"].is_null() {
-        body["extensions"] = ApiError::bad(reason::VALIDATION, "").extensions();
+        body["extensions"] = ApiError::bad(Reason::Validation, "").extensions();
     }
     body
 }

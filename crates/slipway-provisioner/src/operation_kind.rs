@@ -82,14 +82,9 @@ impl OperationKind {
         self.row().spelled
     }
 
-    /// The name of its process.
+    /// The name of its process, in all versions.
     pub fn process_name(self) -> &'static str {
         self.row().process
-    }
-
-    /// The process that new operations of this kind run on.
-    pub fn process(self) -> ProcessKey {
-        ProcessKey { name: self.process_name().to_owned(), version: 1 }
     }
 
     /// What the engine takes it for.
@@ -102,7 +97,7 @@ impl OperationKind {
         self.row().accepted
     }
 
-    /// The kind of an operation with this process; none for the operations of others.
+    /// The kind of an operation with this process, in whatever version; none for the operations of others.
     pub fn of(process: &ProcessKey) -> Option<Self> {
         TABLE.iter().find(|row| row.process == process.name).map(|row| row.kind)
     }
@@ -143,7 +138,10 @@ mod tests {
         for kind in OperationKind::all() {
             assert!(is_known(kind));
             assert_eq!(TABLE.iter().filter(|row| row.kind == kind).count(), 1);
-            assert_eq!(OperationKind::of(&kind.process()), Some(kind));
+            for version in [1, 2, 40] {
+                let process = ProcessKey { name: kind.process_name().to_owned(), version };
+                assert_eq!(OperationKind::of(&process), Some(kind));
+            }
             assert_eq!(TABLE.iter().filter(|row| row.spelled == kind.as_str()).count(), 1);
         }
         assert_eq!(OperationKind::of(&"provision@1".parse().expect("a process")), None);

@@ -36,8 +36,7 @@ pub(crate) async fn cluster(ctx: &mut StepCtx<Provisioner>) -> Result<Api, Probl
         Ok((transport, base)) => Ok(Api::new(transport, Systems::CLUSTER, &base)),
         // The manager may be about to write a better one; the stage begins anew with it.
         Err(problem) => {
-            let reason = Reason::Other("err_kubeconfig".to_owned());
-            Err(Problem::passing(StepError::new(reason, "the cluster cannot be reached", problem)))
+            Err(Problem::passing(StepError::new(Reason::Kubeconfig, "the cluster cannot be reached", problem)))
         }
     }
 }

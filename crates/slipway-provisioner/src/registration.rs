@@ -10,14 +10,14 @@ use std::time::Duration;
 use serde_json::Value;
 use slipway_clients::{call::Class as CallClass, chain, director};
 use slipway_model::{
-    Timestamp,
+    Component, Reason, Timestamp,
     ports::{Clock, Runtimes},
     runtime_record::{DirectorIntent, IntentState, Tenant},
     time::secs,
 };
 
 use crate::{
-    errors::{ApiError, Class, component, reason},
+    errors::{ApiError, Class},
     input::RuntimeInfo,
 };
 
@@ -74,7 +74,7 @@ impl Registrar<'_> {
             _ => {
                 self.take_back(key).await;
                 let message = "the registration took too long and was taken back; try again";
-                Err(ApiError::new(Class::Overloaded, reason::INTERNAL, message))
+                Err(ApiError::new(Class::Overloaded, Reason::ProvisionerInternal, message))
             }
         }
     }
@@ -170,21 +170,21 @@ pub fn api_error(error: &director::Error) -> ApiError {
     use director::Error;
     let (class, blamed) = match error {
         Error::NotFound | Error::NotUnique(_) | Error::Refused(_) | Error::Tenant(_) => {
-            (Class::BadRequest, component::DIRECTOR)
+            (Class::BadRequest, Component::CompassDirector)
         }
-        Error::Denied(_) => (Class::BadGateway, component::DIRECTOR),
-        Error::Troubled(_) => (Class::Internal, component::DIRECTOR),
-        Error::OtherRuntime => (Class::Internal, component::DIRECTOR_CLIENT),
+        Error::Denied(_) => (Class::BadGateway, Component::CompassDirector),
+        Error::Troubled(_) => (Class::Internal, Component::CompassDirector),
+        Error::OtherRuntime => (Class::Internal, Component::CompassDirectorClient),
         Error::Call(call) => match call.class() {
             CallClass::NotFound | CallClass::Conflict(_) | CallClass::Refused(_) | CallClass::TooLong { .. } => {
-                (Class::BadRequest, component::DIRECTOR)
+                (Class::BadRequest, Component::CompassDirector)
             }
-            CallClass::Denied(_) => (Class::BadGateway, component::DIRECTOR),
-            CallClass::NoToken(error) if !error.is_temporary() => (Class::BadGateway, "mps oauth2"),
-            CallClass::NoToken(_) => (Class::External, "mps oauth2"),
-            CallClass::Busy(_) => (Class::External, component::DIRECTOR),
-            CallClass::Garbled(_) | CallClass::Unreachable(_) => (Class::External, component::DIRECTOR_CLIENT),
-            CallClass::NotSetUp => (Class::Internal, component::DIRECTOR_CLIENT),
+            CallClass::Denied(_) => (Class::BadGateway, Component::CompassDirector),
+            CallClass::NoToken(error) if !error.is_temporary() => (Class::BadGateway, Component::TokenIssuer),
+            CallClass::NoToken(_) => (Class::External, Component::TokenIssuer),
+            CallClass::Busy(_) => (Class::External, Component::CompassDirector),
+            CallClass::Garbled(_) | CallClass::Unreachable(_) => (Class::External, Component::CompassDirectorClient),
+            CallClass::NotSetUp => (Class::Internal, Component::CompassDirectorClient),
         },
     };
     let cause = if matches!(error, Error::Tenant(_)) { ", cause: tenant" } else { "" };
@@ -206,15 +206,15 @@ mod tests {
         let call = |class| Error::Call(call::Error::new(row, class));
         let silence = TransportError::NoAnswer { system: "director", problem: "x".to_owned() };
         for (error, code, blamed) in [
-            (Error::NotFound, 400, "compass director"),
-            (Error::NotUnique(word()), 400, "compass director"),
-            (Error::Refused(word()), 400, "compass director"),
-            (Error::Tenant(word()), 400, "compass director"),
-            (Error::Denied(word()), 502, "compass director"),
-            (Error::Troubled(word()), 500, "compass director"),
-            (Error::OtherRuntime, 500, "compass director client"),
-            (call(CallClass::Garbled("x")), 501, "compass director client"),
-            (call(CallClass::Unreachable(silence)), 501, "compass director client"),
+            (Error::NotFound, 400, Component::CompassDirector),
+            (Error::NotUnique(word()), 400, Component::CompassDirector),
+            (Error::Refused(word()), 400, Component::CompassDirector),
+            (Error::Tenant(word()), 400, Component::CompassDirector),
+            (Error::Denied(word()), 502, Component::CompassDirector),
+            (Error::Troubled(word()), 500, Component::CompassDirector),
+            (Error::OtherRuntime, 500, Component::CompassDirectorClient),
+            (call(CallClass::Garbled("x")), 501, Component::CompassDirectorClient),
+            (call(CallClass::Unreachable(silence)), 501, Component::CompassDirectorClient),
         ] {
             let said = api_error(&error);
             assert_eq!((said.class.code(), said.component), (code, blamed), "{error}");

@@ -149,17 +149,17 @@ fn failure(runtime: &Runtime, codes: &[&str]) -> StepError {
     let said: Vec<&str> = status.shoot_last_errors.iter().map(|error| error.description.as_str()).collect();
     let user = "the cluster cannot be made as asked for";
     if !said.is_empty() || !codes.is_empty() {
-        let reason = if codes.is_empty() { "err_gardener".to_owned() } else { codes.join(", ") };
+        let reason = if codes.is_empty() { Reason::Gardener } else { Reason::foreign(codes.join(", ")) };
         let message = format!("Gardener reports: {}", said.join(", "));
-        return StepError::new(Reason::from(reason), user, message).blamed_on(Component::Gardener);
+        return StepError::new(reason, user, message).blamed_on(Component::Gardener);
     }
     // The manager itself says no, before Gardener was asked.
     let condition = status.conditions.iter().find(|condition| condition.status == "False");
     let (reason, message) = condition.map_or_else(
-        || ("err_runtime_failed".to_owned(), "the Runtime resource is in state Failed".to_owned()),
-        |condition| (condition.reason.clone(), condition.message.clone()),
+        || (Reason::RuntimeFailed, "the Runtime resource is in state Failed".to_owned()),
+        |condition| (Reason::foreign(condition.reason.as_str()), condition.message.clone()),
     );
-    StepError::new(Reason::from(reason), user, message).blamed_on(Component::Infrastructure)
+    StepError::new(reason, user, message).blamed_on(Component::Infrastructure)
 }
 
 #[cfg(test)]

@@ -106,15 +106,14 @@ impl Problem {
 
 impl From<director::Error> for Problem {
     fn from(error: director::Error) -> Self {
-        let reason = Reason::from(error.reason().to_owned());
-        let said = StepError::new(reason, "the registry of runtimes does not work", chain(&error));
+        let said = StepError::new(error.reason(), "the registry of runtimes does not work", chain(&error));
         Self { error: said, passes: error.is_temporary(), pause: None }.pausing(error.pause_or(Duration::ZERO))
     }
 }
 
 impl From<wire::Error> for Problem {
     fn from(error: wire::Error) -> Self {
-        let reason = Reason::from(error.reason().to_owned());
+        let reason = Reason::foreign(error.reason());
         let said = StepError::new(reason, "the Kubernetes API does not work", chain(&error));
         Self { error: said, passes: error.is_temporary(), pause: None }.pausing(error.pause_or(Duration::ZERO))
     }

@@ -19,7 +19,7 @@ use std::{
 };
 
 use slipway_server::{
-    ConfigError, News, Server, Settings, Sources, StartError, Status, config,
+    ConfigError, News, Server, Settings, Sources, StartError, config,
     manager::{ManagerRole, RoleError},
     provisioner,
     systems::UsedBy,
@@ -154,6 +154,7 @@ impl Plan {
             pace,
         };
         let provisioning = provisioning::Provisioning::start(place).await?;
+        server.supervise(provisioning.role.supervisor());
         Ok(World { server, provisioning, manager, clusters, folder, systems, listening })
     }
 }
@@ -176,10 +177,9 @@ impl World {
         self.server.address()
     }
 
-    /// Ends when the engine is at work.
+    /// Ends when the engines are at work.
     pub async fn until_ready(&self) {
-        // The server holds the other end for as long as it lives.
-        let _ = self.server.status().wait_for(|status| *status == Status::Ready).await;
+        self.server.until_ready().await;
     }
 
     /// The file with the token of the API.

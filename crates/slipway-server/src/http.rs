@@ -27,6 +27,7 @@ use axum::{
 use slipway_model::time::secs;
 
 pub use api::Api;
+pub(crate) use api::Startable;
 use problem::Problem;
 
 /// Bodies are a few names and sentences; secrets of an operation may add a kubeconfig or two.

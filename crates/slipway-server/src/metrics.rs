@@ -17,7 +17,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use slipway_engine::Event;
-use slipway_model::{Class, Reason, RecordKind, recorder::Outcome};
+use slipway_model::{Class, ProcessKey, Reason, RecordKind, recorder::Outcome};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 /// Prefix of all names.
@@ -51,6 +51,12 @@ struct ClassLabels {
     r#type: &'static str,
 }
 
+/// Names and versions of tables are few.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ProcessLabels {
+    process: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     system: String,
@@ -69,6 +75,15 @@ struct AuthLabels {
     reason: &'static str,
 }
 
+/// What only the database knows.
+#[derive(Default)]
+pub(crate) struct Counts {
+    /// Operations due now, by class.
+    pub(crate) due: Vec<(Class, usize)>,
+    /// Operations that nobody can run.
+    pub(crate) stranded: Vec<(ProcessKey, usize)>,
+}
+
 /// All figures.
 pub(crate) struct Metrics {
     registry: Registry,
@@ -77,6 +92,7 @@ pub(crate) struct Metrics {
     step_duration: Family<StepLabels, Histogram>,
     step_results: Family<ResultLabels, Counter>,
     operations_due: Family<ClassLabels, Gauge>,
+    operations_stranded: Family<ProcessLabels, Gauge>,
     lease_lost: Counter,
     requests: Family<RequestLabels, Counter>,
     request_duration: Family<CallLabels, Histogram>,
@@ -104,6 +120,7 @@ impl Metrics {
             step_duration: Family::new_with_constructor(short),
             step_results: Family::default(),
             operations_due: Family::default(),
+            operations_stranded: Family::default(),
             lease_lost: Counter::default(),
             requests: Family::default(),
             request_duration: Family::new_with_constructor(short),
@@ -122,6 +139,8 @@ impl Metrics {
         r.register_with_unit("step_duration", "Runs of step code", Unit::Seconds, all.step_duration.clone());
         r.register("step_results", "Runs of steps by how they ended", all.step_results.clone());
         r.register("operations_due", "Operations due now, by class", all.operations_due.clone());
+        let about = "Unfinished operations that no running program has the version of, by process";
+        r.register("operations_stranded", about, all.operations_stranded.clone());
         r.register("lease_lost", "How often this replica lost its leases", all.lease_lost.clone());
         r.register("external_requests", "Calls to outside systems", all.requests.clone());
         r.register_with_unit(
@@ -196,14 +215,20 @@ impl Metrics {
         self.auth_failures.get_or_create(&AuthLabels { reason }).inc();
     }
 
-    /// The page. `due` is asked for at each look; none when the database did not tell, and then the
+    /// The page. The counts are asked for at each look; none when the database did not tell, and then the
     /// old figures are taken away: a wrong number is worse than none.
-    pub(crate) fn page(&self, is_ready: bool, due: Option<Vec<(Class, usize)>>) -> String {
+    pub(crate) fn page(&self, is_ready: bool, counts: Option<Counts>) -> String {
         self.ready.set(f64::from(u8::from(is_ready)));
         self.operations_due.clear();
-        for (class, count) in due.into_iter().flatten() {
-            let gauge = self.operations_due.get_or_create(&ClassLabels { r#type: class.as_str() });
-            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        self.operations_stranded.clear();
+        let Counts { due, stranded } = counts.unwrap_or_default();
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        for (class, count) in due {
+            self.operations_due.get_or_create(&ClassLabels { r#type: class.as_str() }).set(number(count));
+        }
+        for (process, count) in stranded {
+            let labels = ProcessLabels { process: process.to_string() };
+            self.operations_stranded.get_or_create(&labels).set(number(count));
         }
         let mut page = String::new();
         // Writing to a string cannot fail.
@@ -216,7 +241,7 @@ impl Metrics {
 fn bounded(reason: Option<Reason>) -> String {
     match reason {
         None => String::new(),
-        Some(Reason::Other(_)) => "other".to_owned(),
+        Some(Reason::Foreign(_)) => "other".to_owned(),
         Some(reason) => reason.as_str().to_owned(),
     }
 }
@@ -261,7 +286,7 @@ mod tests {
             duration: secs(1),
             outcome: Outcome::Fail,
             component: slipway_model::Component::Keb,
-            reason: Some(Reason::Other("free text".to_owned())),
+            reason: Some(Reason::foreign("free text")),
             calls: vec![RecordKind::Call {
                 step: "Step".to_owned(),
                 system: "hello".to_owned(),
@@ -283,13 +308,15 @@ mod tests {
             duration: secs(3),
         });
         metrics.note(Event::LeaseLost);
-        let page = metrics.page(true, Some(vec![(Class::Update, 2)]));
+        let stranded = vec![("p@1".parse().expect("a process"), 3)];
+        let page = metrics.page(true, Some(Counts { due: vec![(Class::Update, 2)], stranded }));
         for line in [
             "slipway_broker_operations_total{type=\"update\",plan=\"p\",state=\"failed\"} 1",
             "slipway_broker_operation_duration_seconds_count{type=\"update\",plan=\"p\",state=\"failed\"} 1",
             "slipway_broker_step_duration_seconds_count{type=\"update\",step=\"Step\",result=\"fail\"} 1",
             "slipway_broker_step_results_total{type=\"update\",step=\"Step\",result=\"fail\",component=\"keb\",reason=\"other\"} 1",
             "slipway_broker_operations_due{type=\"update\"} 2",
+            "slipway_broker_operations_stranded{process=\"p@1\"} 3",
             "slipway_broker_lease_lost_total 1",
             "slipway_broker_external_requests_total{system=\"hello\",call=\"GET /reports/{}\",code=\"none\"} 1",
             "slipway_broker_external_request_duration_seconds_count{system=\"hello\",call=\"GET /reports/{}\"} 1",

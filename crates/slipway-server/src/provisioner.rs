@@ -8,8 +8,8 @@ mod file;
 
 use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
-use slipway_clients::{UsedBy, director, reconciler};
-use slipway_engine::{Engine, EngineConfig, Parts, RecordingTransport, SystemClock, SystemRandom};
+use slipway_clients::{director, reconciler};
+use slipway_engine::{Engine, EngineConfig, Parts, RecordingTransport, Supervisor, SystemClock, SystemRandom};
 use slipway_kube::{
     access::{ConnectError, from_kubeconfig, in_cluster},
     wire::{Api as Kubernetes, ClientTransport},
@@ -29,10 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::figures::Figures;
 pub use self::file::{File, FileError, IssuerFile};
-use crate::{
-    config::systems::check_required,
-    systems::{HealthFigures, Outside},
-};
+use crate::systems::{HealthFigures, Outside};
 pub use slipway_provisioner::auth::{LocalIssuer, Scope};
 
 /// Why the role does not start. Each is one sentence that says what to do.
@@ -103,7 +100,6 @@ impl ProvisionerRole {
         let Given { storage, runtimes, control_plane, mut issuers, engine: config, file } = given;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let random = Arc::new(SystemRandom::default());
-        check_required(UsedBy::Provisioner, &file.systems).map_err(FileError::from)?;
         let Outside { connections, wire, health } = Outside::connect(&file.systems, &clock)?;
         issuers.extend(file.issuers(&wire, &clock)?);
         let metrics = Arc::new(Metrics::default().with(HealthFigures(health)));
@@ -200,6 +196,11 @@ impl ProvisionerRole {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Its engine as operators see it, for [`Server::supervise`](crate::Server::supervise).
+    pub fn supervisor(&self) -> Supervisor {
+        Supervisor::clone(&self.engine)
     }
 
     /// Where its figures are, under `/metrics`.

@@ -1,4 +1,5 @@
-//! A running server: database, engine and API, put together.
+//! A running server: the database, the operator API, and the broker where it is among the roles. The other
+//! roles of the process stand on the same database, and the API serves their operations too.
 //!
 //! The order of a start matters. The socket is taken first, because a port in use is found out
 //! without touching anything; then the database, which refuses wrong keys and newer schemas before
@@ -9,20 +10,19 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use secrecy::ExposeSecret;
 use slipway_broker::{Broker, Systems};
-use slipway_clients::UsedBy;
-use slipway_engine::{Engine, EngineConfig, Parts, Registry, Status, SystemClock, SystemRandom};
+use slipway_engine::{Engine, EngineConfig, Parts, Registry, Status, Supervisor, SystemClock, SystemRandom};
 use slipway_model::{
     WaitKey,
     ports::{Clock, Runtimes, Storage, TransportError},
     time::secs,
 };
 use slipway_store::{Keyring, KeyringError, OpenError, PgOptions, PgStore, SqliteStore};
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::{ConfigError, Database, Keys, Settings, systems::check_required},
-    http::{self, Api},
+    config::{ConfigError, Database, Keys, Settings},
+    http::{self, Api, Startable},
     metrics::Metrics,
     systems::{HealthFigures, Outside},
 };
@@ -80,37 +80,45 @@ pub struct Server {
     grace: Duration,
     stop_listening: CancellationToken,
     serving: JoinHandle<io::Result<()>>,
-    counting: JoinHandle<()>,
+    broker: Option<Engine<Broker>>,
 }
 
 impl Server {
-    /// Starts everything.
+    /// Starts the API and the broker.
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-        let random = Arc::new(SystemRandom::default());
         let registry = registry(&settings)?;
-        let keyring = keyring(&settings.keys, random.clone())?;
-        check_required(UsedBy::Broker, &settings.systems).map_err(ConfigError::from)?;
-        let outside = Outside::connect(&settings.systems, &clock)?;
+        let outside = Outside::connect(&settings.systems, &clock())?;
+        let closed = slipway_broker::not_offered(&outside.connections);
+        let metrics = Arc::new(Metrics::new().with(HealthFigures(outside.health)));
+        let mut server = Self::open(settings, metrics.clone()).await?;
+        let engine = Engine::<Broker>::start(Parts {
+            store: server.store.storage.clone(),
+            registry,
+            systems: Arc::new(Systems { outside: outside.connections }),
+            clock: server.clock.clone(),
+            random: Arc::new(SystemRandom::default()),
+            config: server.engine.clone(),
+        });
+        // Ends with the engine.
+        tokio::spawn(metrics.count(engine.events()));
+        server.api.let_start(Startable { offers: engine.offers().to_vec(), closed });
+        server.supervise(Supervisor::clone(&engine));
+        server.broker = Some(engine);
+        Ok(server)
+    }
 
+    /// Starts the API for the operations of other roles.
+    pub async fn start_without_broker(settings: Settings) -> Result<Self, StartError> {
+        Self::open(settings, Arc::new(Metrics::new())).await
+    }
+
+    async fn open(settings: Settings, metrics: Arc<Metrics>) -> Result<Self, StartError> {
+        let clock = clock();
+        let keyring = keyring(&settings.keys)?;
         let listener = listen(settings.listen).await?;
         let address = listener.local_addr().unwrap_or(settings.listen);
         let store = open(&settings.database, keyring, clock.clone()).await?;
-
-        let grace = settings.engine.grace;
-        let parts = Parts {
-            store: store.storage.clone(),
-            registry,
-            systems: Arc::new(Systems { outside: outside.connections }),
-            clock: clock.clone(),
-            random,
-            config: settings.engine.clone(),
-        };
-        let engine = Engine::<Broker>::start(parts);
-        let metrics = Arc::new(Metrics::new().with(HealthFigures(outside.health)));
-        let counting = tokio::spawn(metrics.clone().count(engine.events()));
-        let api = Api::new(engine, metrics, clock.clone(), settings.token.clone(), settings.operation_timeout);
-
+        let api = Api::new(metrics, clock.clone(), settings.token.clone(), settings.operation_timeout);
         let stop_listening = CancellationToken::new();
         let serving = {
             let (router, stop) = (http::router(api.clone()), stop_listening.clone());
@@ -119,7 +127,13 @@ impl Server {
             )
         };
         tracing::info!(%address, "listening");
-        Ok(Self { api, store, engine: settings.engine, address, clock, grace, stop_listening, serving, counting })
+        let (engine, grace) = (settings.engine.clone(), settings.engine.grace);
+        Ok(Self { api, store, engine, address, clock, grace, stop_listening, serving, broker: None })
+    }
+
+    /// Shows and steers the operations of another role of this process too.
+    pub fn supervise(&self, engine: Supervisor) {
+        self.api.supervise(engine);
     }
 
     /// Where the API listens.
@@ -137,9 +151,12 @@ impl Server {
         &self.engine
     }
 
-    /// Whether the engine is at work.
-    pub fn status(&self) -> watch::Receiver<Status> {
-        self.api.status()
+    /// Ends when every engine is at work.
+    pub async fn until_ready(&self) {
+        for engine in self.api.engines() {
+            // An engine that is gone never will be; whoever has it knows.
+            let _ = engine.status().wait_for(|status| *status == Status::Ready).await;
+        }
     }
 
     /// For parts in the same process that see things change.
@@ -150,7 +167,7 @@ impl Server {
     /// Stops in good order: accepts nothing new, lets requests and running steps end within the
     /// grace, and gives all operations back so that another replica goes on at once.
     pub async fn stop(self) {
-        let Self { api, clock, grace, stop_listening, serving, counting, .. } = self;
+        let Self { clock, grace, stop_listening, serving, broker, .. } = self;
         stop_listening.cancel();
         let served = serving.abort_handle();
         let requests = async {
@@ -160,7 +177,12 @@ impl Server {
                 () = clock.sleep(grace) => tracing::warn!("some requests did not end within the grace period"),
             }
         };
-        let in_order = async { futures::join!(requests, api.stop_engine()) };
+        let engine = async {
+            if let Some(engine) = broker {
+                engine.stop().await;
+            }
+        };
+        let in_order = async { futures::join!(requests, engine) };
         tokio::select! {
             biased;
             _ = in_order => {}
@@ -170,7 +192,6 @@ impl Server {
             }
         }
         served.abort();
-        counting.abort();
         tracing::info!("stopped");
     }
 }
@@ -196,8 +217,12 @@ fn registry(settings: &Settings) -> Result<Registry<Broker>, StartError> {
         .map_err(|problem| StartError::Config(ConfigError::new("steps.disabled", format!("is no good: {problem}"))))
 }
 
-fn keyring(keys: &Keys, random: Arc<SystemRandom>) -> Result<Keyring, KeyringError> {
-    Keyring::new(keys.by_id.clone(), &keys.active, random)
+fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock::default())
+}
+
+fn keyring(keys: &Keys) -> Result<Keyring, KeyringError> {
+    Keyring::new(keys.by_id.clone(), &keys.active, Arc::new(SystemRandom::default()))
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
@@ -222,12 +247,6 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the database that the settings name.
-    pub async fn open(settings: &Settings) -> Result<Self, StartError> {
-        let keyring = keyring(&settings.keys, Arc::new(SystemRandom::default()))?;
-        Ok(open(&settings.database, keyring, Arc::new(SystemClock::default())).await?)
-    }
-
     fn of<S: Storage + Runtimes>(store: S) -> Self {
         let store = Arc::new(store);
         Self { storage: store.clone(), runtimes: store }

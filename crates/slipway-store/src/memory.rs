@@ -15,7 +15,7 @@ use std::{
 use slipway_model::{
     Action, Bugs, Operation, OperationId, OperationState, Record, RecordKind, ReplicaId, StepRecord, Timestamp,
     WaitKey,
-    operation::{Fields, NewOperation, Schedule},
+    operation::{Fields, NewOperation, ProcessKey, Schedule},
     ports::{
         BoxFuture, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Peer,
         Registration, Storage, StoreError, StoreResult, WakeListener,
@@ -73,6 +73,7 @@ impl Row {
 struct Life {
     beat: u64,
     at: Timestamp,
+    known: Vec<ProcessKey>,
 }
 
 struct Signal {
@@ -200,14 +201,18 @@ impl Tables {
 }
 
 impl Storage for MemoryStore {
-    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>> {
+    fn register<'a>(
+        &'a self,
+        replica: &'a ReplicaId,
+        known: &'a [ProcessKey],
+    ) -> BoxFuture<'a, StoreResult<Registration>> {
         Box::pin(async move {
             let mut tables = self.tables();
             let wall = self.clock.wall();
             let (latest, then) = tables.fleet_time.unwrap_or((wall, wall));
             let gap = wall.since(then);
             let at = tables.fleet_time.unwrap_or_default().0;
-            tables.replicas.entry(replica.clone()).or_insert(Life { beat: 0, at });
+            tables.replicas.entry(replica.clone()).or_insert_with(|| Life { beat: 0, at, known: known.to_vec() });
             Ok(Registration { now: latest + gap, gap, has_peers: tables.replicas.len() > 1 })
         })
     }
@@ -218,7 +223,7 @@ impl Storage for MemoryStore {
             let wall = self.clock.wall();
             let alive = match tables.replicas.get_mut(replica) {
                 Some(life) => {
-                    *life = Life { beat: life.beat + 1, at: now };
+                    (life.beat, life.at) = (life.beat + 1, now);
                     // A heartbeat held up on its way does not set everybody's time back.
                     if tables.fleet_time.is_none_or(|(latest, _)| latest <= now) {
                         tables.fleet_time = Some((now, wall));
@@ -466,6 +471,19 @@ impl Storage for MemoryStore {
                 of_class.filter(|row| row.operation.schedule.due_at.is_some_and(|at| at <= now)).count()
             };
             Ok(Class::ALL.iter().map(|class| (*class, count(*class))).collect())
+        })
+    }
+
+    fn stranded<'a>(&'a self) -> BoxFuture<'a, StoreResult<Vec<(ProcessKey, usize)>>> {
+        Box::pin(async move {
+            let tables = self.tables();
+            let is_known = |key| tables.replicas.values().any(|life| life.known.contains(key));
+            let unfinished = tables.operations.values().map(|row| &row.operation).filter(|op| !op.state.is_finished());
+            let mut found = BTreeMap::new();
+            for operation in unfinished.filter(|op| !is_known(&op.process)) {
+                *found.entry(operation.process.clone()).or_insert(0) += 1;
+            }
+            Ok(found.into_iter().collect())
         })
     }
 

@@ -11,7 +11,7 @@ mod replicas;
 
 use slipway_model::{
     Action, Operation, OperationId, Record, ReplicaId, StepRecord, Timestamp, WaitKey,
-    operation::{Fields, NewOperation},
+    operation::{Fields, NewOperation, ProcessKey},
     ports::{
         BoxFuture, ClaimRequest, Claimed, Commit, CommitOutcome, Enqueued, Filter, Heartbeat, Peer, Registration,
         Storage, StoreResult, WakeListener,
@@ -29,8 +29,14 @@ pub(crate) use queue::{MAKE_DUE, Queue, end_of};
 pub(crate) use read::{operation, steps};
 
 impl<D: Database> Storage for SqlStore<D> {
-    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>> {
-        Box::pin(async move { call!(self, Statement, conn => conn.register(replica, self.clock.wall())) })
+    fn register<'a>(
+        &'a self,
+        replica: &'a ReplicaId,
+        known: &'a [ProcessKey],
+    ) -> BoxFuture<'a, StoreResult<Registration>> {
+        Box::pin(
+            async move { call!(self, Statement, conn => replicas::register(conn, replica, known, self.clock.wall())) },
+        )
     }
 
     fn heartbeat<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<Heartbeat>> {
@@ -170,6 +176,10 @@ impl<D: Database> Storage for SqlStore<D> {
 
     fn due<'a>(&'a self, now: Timestamp) -> BoxFuture<'a, StoreResult<Vec<(Class, usize)>>> {
         Box::pin(async move { call!(self, Read, conn => read::due(conn, now)) })
+    }
+
+    fn stranded<'a>(&'a self) -> BoxFuture<'a, StoreResult<Vec<(ProcessKey, usize)>>> {
+        Box::pin(async move { call!(self, Read, conn => replicas::stranded(conn)) })
     }
 
     fn listen(&self) -> Box<dyn WakeListener> {

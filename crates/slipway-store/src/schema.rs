@@ -33,6 +33,7 @@ migrations! {
     1 "0001_ground",
     2 "0002_operations_of_an_instance_by_state",
     3 "0003_runtimes",
+    4 "0004_what_replicas_know",
 }
 
 /// The table of what has been done, the same in both databases.

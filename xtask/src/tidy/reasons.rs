@@ -1,5 +1,6 @@
 //! Users meet our error reasons at the worst moment: each has a page that says what it means and
-//! what to do, and no page outlives its reason.
+//! what to do, and no page outlives its reason. Reasons and components are spelled in one place; a second
+//! spelling would drift.
 
 use super::Problem;
 use crate::tree::Tree;
@@ -32,13 +33,39 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             ));
         }
     }
+    problems.extend(strays(tree));
+    problems
+}
+
+/// Literals of reasons, and of components that can be told by their blank from names of systems and roles,
+/// in the code of the crates outside the vocabulary. Tests may spell out what a contract says.
+fn strays(tree: &Tree) -> Vec<Problem> {
+    let components = rows(tree, "spelled! {");
+    let components: Vec<_> =
+        components.iter().map(|(_, text)| format!("\"{text}\"")).filter(|t| t.contains(' ')).collect();
+    let mut problems = Vec::new();
+    let is_code = |path: &str| path.starts_with("crates/") && path.contains("/src/") && !path.ends_with("/tests.rs");
+    for file in tree.files.iter().filter(|file| file.is_rust() && file.path != VOCABULARY && is_code(&file.path)) {
+        for (line, text) in file.lines().take_while(|(_, text)| text.trim() != "#[cfg(test)]") {
+            let is_comment = text.trim_start().starts_with("//");
+            if !is_comment && (text.contains("\"err_") || components.iter().any(|literal| text.contains(literal))) {
+                let remedy = format!("use the variant in {VOCABULARY}");
+                problems.push(Problem::new(&file.path, line, "a reason or component is spelled here", remedy));
+            }
+        }
+    }
     problems
 }
 
 /// The texts in `reasons! { ... }`, with their lines.
 fn reasons(tree: &Tree) -> Vec<(usize, String)> {
+    rows(tree, "reasons! {")
+}
+
+/// The texts in a macro's table, with their lines.
+fn rows(tree: &Tree, begin: &str) -> Vec<(usize, String)> {
     let Some(file) = tree.file(VOCABULARY) else { return Vec::new() };
-    let rows = file.lines().skip_while(|(_, line)| !line.starts_with("reasons! {"));
+    let rows = file.lines().skip_while(|(_, line)| !line.starts_with(begin));
     let rows = rows.take_while(|(_, line)| *line != "}");
     rows.filter_map(|(line, text)| {
         let (_, literal) = text.split_once("=> \"")?;
@@ -62,6 +89,24 @@ mod tests {
                 "crates/slipway-model/src/reason.rs:7: err_b has no page; write docs/errors/err_b.md",
                 "docs/errors/err_c.md:1: there is no reason err_c; delete the page, or add the reason to crates/slipway-model/src/reason.rs"
             ]
+        );
+    }
+
+    #[test]
+    fn a_reason_or_component_is_spelled_in_the_vocabulary_only() {
+        let words =
+            format!("spelled! {{\n    C {{\n        D => \"db - x\",\n        E => \"edp\",\n    }}\n}}\n{TWO}");
+        let code = "// \"err_a\"\nlet name = \"edp\";\nfail(\"err_a\");\nblame(\"db - x\");\n#[cfg(test)]\n\"err_a\"\n";
+        let pages = [("docs/errors/err_a.md", ""), ("docs/errors/err_b.md", "")];
+        let tree = [
+            &[(VOCABULARY, words.as_str()), ("crates/a/src/lib.rs", code), ("crates/a/src/tests.rs", code)],
+            &pages[..],
+        ];
+        let said = said_about(check, &tree.concat());
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said[0].starts_with("crates/a/src/lib.rs:3: ") && said[1].starts_with("crates/a/src/lib.rs:4: "),
+            "{said:?}"
         );
     }
 

@@ -59,6 +59,9 @@ pub struct Operation {
     /// End of its budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<String>,
+    /// Why nobody can go on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stranded: Option<String>,
 }
 
 /// What made an operation fail.

@@ -1,6 +1,6 @@
 //! One test per class of answer, and the calls against the simulator.
 
-use slipway_model::{ports::TransportError, time::secs};
+use slipway_model::{Reason, ports::TransportError, time::secs};
 use slipway_sim::{Fault, Systems, systems::director::Redeemed};
 
 use super::*;
@@ -74,7 +74,7 @@ async fn the_status_is_looked_at_before_the_body() {
     for status in [400, 404, 422] {
         let error = after(status, good).await;
         assert!(!error.is_temporary() && error != Error::NotFound, "{status}: no word of a runtime");
-        assert_eq!(error.reason(), "err_http_status_code");
+        assert_eq!(error.reason(), Reason::HttpStatusCode);
     }
     assert!(matches!(class_of(&after(403, good).await), Class::Denied(_)));
     assert!(matches!(class_of(&after(401, good).await), Class::Denied(_)), "also with a fresh token");
@@ -85,12 +85,12 @@ async fn half_an_answer_is_temporary_and_leaves_the_effect_open() {
     for body in ["<html>", "{}", r#"{"data":null}"#, r#"{"data":{"result":null}}"#, r#"{"data":{"result":{"id":7}}}"#] {
         let error = after(200, body).await;
         assert!(matches!(class_of(&error), Class::Garbled(_)), "{body}");
-        assert_eq!(error.reason(), "err_director_nil_response");
+        assert_eq!(error.reason(), Reason::DirectorNilResponse);
         assert!(error.is_temporary() && error.is_effect_unknown());
     }
     let other = r#"{"data":{"result":{"id":"8","name":"n","status":{"condition":"INITIAL"}}}}"#;
     assert_eq!(after(200, other).await, Error::OtherRuntime);
-    assert_eq!(Error::OtherRuntime.reason(), "err_director_runtime_id_mismatch");
+    assert_eq!(Error::OtherRuntime.reason(), Reason::DirectorRuntimeIdMismatch);
 }
 
 #[tokio::test]

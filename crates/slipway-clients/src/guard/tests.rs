@@ -10,7 +10,7 @@ use slipway_model::time::{millis, secs};
 
 use super::*;
 use crate::{
-    system::{Breaker, Login, Need, UsedBy},
+    system::{Breaker, Login, UsedBy},
     testing::PausedClock,
 };
 
@@ -19,7 +19,6 @@ static TABLE: &[OutsideSystem] = &[OutsideSystem {
     title: "the sample",
     about: "a sample",
     used_by: &[UsedBy::Broker],
-    need: Need::Optional,
     login: Login::None,
     timeout: secs(30),
     in_flight: 2,

@@ -1,5 +1,7 @@
 //! One test per class of answer.
 
+use slipway_model::Reason;
+
 use super::*;
 use crate::testing::Always;
 use wire::State;
@@ -69,7 +71,7 @@ async fn statuses_without_a_graphql_error_have_their_classes_too() {
     let said =
         r#"{"errors":[{"message":"no such field","extensions":{"error_code":400,"error_reason":"err_validation"}}]}"#;
     let refused = after(400, said).await.expect_err("refused");
-    assert_eq!(refused, Error::Refused { reason: "err_validation".to_owned(), message: "no such field".to_owned() });
+    assert_eq!(refused, Error::Refused { reason: Reason::Validation, message: "no such field".to_owned() });
 }
 
 #[tokio::test]

@@ -7,4 +7,5 @@ mod operators;
 mod queue;
 mod restarts;
 mod theatre;
+mod versions;
 mod waits;

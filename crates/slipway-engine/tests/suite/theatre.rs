@@ -111,7 +111,7 @@ pub(crate) struct Theatre {
     pub(crate) store: Arc<dyn Storage>,
     pub(crate) props: Arc<Props>,
     random: Arc<dyn Random>,
-    tables: Vec<ProcessTable<Play>>,
+    pub(crate) tables: Vec<ProcessTable<Play>>,
 }
 
 impl Theatre {
@@ -132,10 +132,20 @@ impl Theatre {
     }
 
     /// Adds a process, named after its type.
-    pub(crate) fn plays(mut self, kind: OperationType, rows: &[Row<Play>], finalizers: &[Row<Play>]) -> Self {
+    pub(crate) fn plays(self, kind: OperationType, rows: &[Row<Play>], finalizers: &[Row<Play>]) -> Self {
+        self.plays_version(1, kind, rows, finalizers)
+    }
+
+    pub(crate) fn plays_version(
+        mut self,
+        version: u32,
+        kind: OperationType,
+        rows: &[Row<Play>],
+        finalizers: &[Row<Play>],
+    ) -> Self {
         // Tables live for ever, and a test's process is short.
         let leak = |rows: &[Row<Play>]| -> &'static [Row<Play>] { Box::leak(rows.to_vec().into_boxed_slice()) };
-        let (name, version, budget) = (kind.as_str(), 1, hours(24));
+        let (name, budget) = (kind.as_str(), hours(24));
         self.tables.push(ProcessTable { name, version, kind, budget, rows: leak(rows), finalizers: leak(finalizers) });
         self
     }

@@ -8,7 +8,7 @@ use crate::{
     action::Action,
     id::{OperationId, ReplicaId, WaitKey},
     ledger::StepRecord,
-    operation::{Fields, NewOperation, Operation},
+    operation::{Fields, NewOperation, Operation, ProcessKey},
     recorder::Record,
     state::Class,
     time::Timestamp,
@@ -58,7 +58,7 @@ macro_rules! around_store {
 }
 
 around_store! {
-    fn register(replica: &'a ReplicaId) -> Registration;
+    fn register(replica: &'a ReplicaId, known: &'a [ProcessKey]) -> Registration;
     fn heartbeat(replica: &'a ReplicaId, now: Timestamp) -> Heartbeat;
     fn take_over(dead: &'a Peer, now: Timestamp) -> usize;
     fn release(replica: &'a ReplicaId, now: Timestamp) -> usize;
@@ -77,4 +77,5 @@ around_store! {
     fn purge(before: Timestamp, limit: usize) -> usize;
     fn reencrypt(limit: usize) -> usize;
     fn due(now: Timestamp) -> Vec<(Class, usize)>;
+    fn stranded() -> Vec<(ProcessKey, usize)>;
 }

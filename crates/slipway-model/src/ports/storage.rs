@@ -255,10 +255,14 @@ pub trait WakeListener: Send {
 
 /// The database.
 pub trait Storage: Send + Sync + 'static {
-    /// Enters a new replica, if it is not there yet, and says what engine time it is. The engine
-    /// counts on from there with its monotonic clock. So a jump of the database's clock is gone
-    /// with the next heartbeat, and no jump of any wall clock fires or stalls a timer.
-    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>>;
+    /// Enters a new replica, if it is not there yet, with the processes it can run, and says what engine
+    /// time it is. The engine counts on from there with its monotonic clock. So a jump of the database's
+    /// clock is gone with the next heartbeat, and no jump of any wall clock fires or stalls a timer.
+    fn register<'a>(
+        &'a self,
+        replica: &'a ReplicaId,
+        known: &'a [ProcessKey],
+    ) -> BoxFuture<'a, StoreResult<Registration>>;
 
     /// Says that a replica lives. One write, whatever the number of its leases.
     fn heartbeat<'a>(&'a self, replica: &'a ReplicaId, now: Timestamp) -> BoxFuture<'a, StoreResult<Heartbeat>>;
@@ -343,6 +347,10 @@ pub trait Storage: Send + Sync + 'static {
 
     /// Counts due operations per class, for the metrics.
     fn due<'a>(&'a self, now: Timestamp) -> BoxFuture<'a, StoreResult<Vec<(Class, usize)>>>;
+
+    /// Processes with unfinished operations that no registered replica can run, and how many: they wait
+    /// until a program that knows their version is started.
+    fn stranded<'a>(&'a self) -> BoxFuture<'a, StoreResult<Vec<(ProcessKey, usize)>>>;
 
     /// A listener for wake-ups.
     fn listen(&self) -> Box<dyn WakeListener>;

@@ -33,7 +33,7 @@ async fn a_good_token_names_its_holder_and_what_it_may() {
     assert_eq!(caller.identity, "ann");
     assert!(caller.may(Scope::Read) && !caller.may(Scope::Write));
     let refused = caller.require(Scope::Write).expect_err("not allowed");
-    assert_eq!((refused.class, refused.reason.as_str()), (Class::Forbidden, reason::FORBIDDEN));
+    assert_eq!((refused.class, refused.reason), (Class::Forbidden, Reason::Forbidden));
 }
 
 #[tokio::test]

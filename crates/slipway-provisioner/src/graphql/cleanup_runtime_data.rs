@@ -1,13 +1,15 @@
 //! `cleanupRuntimeData`: forgets a runtime without touching what it was made of. For administrators,
 //! after the infrastructure went away by other means.
 
+use slipway_model::{Component, Reason};
+
 use super::{
     outputs::CleanUpRuntimeDataResult,
     request::{Request, runtime_id},
 };
 use crate::{
     auth::Scope,
-    errors::{ApiError, Class, component, reason},
+    errors::{ApiError, Class},
 };
 
 pub(super) async fn resolve(request: &Request, id: String) -> Result<CleanUpRuntimeDataResult, ApiError> {
@@ -29,11 +31,11 @@ pub(super) async fn resolve(request: &Request, id: String) -> Result<CleanUpRunt
         Ok(None) => {}
         Ok(Some(_)) => {
             let message = "there is a Runtime resource; use deprovisionRuntime";
-            return Err(ApiError::bad(reason::VALIDATION, message).about(runtime));
+            return Err(ApiError::bad(Reason::Validation, message).about(runtime));
         }
         Err(unseen) => {
-            let error = ApiError::new(Class::Overloaded, reason::INTERNAL, format!("{unseen}; try again"));
-            return Err(error.blaming(component::K8S).about(runtime));
+            let error = ApiError::new(Class::Overloaded, Reason::ProvisionerInternal, format!("{unseen}; try again"));
+            return Err(error.blaming(Component::ProvisionerK8s).about(runtime));
         }
     }
     api.runtimes.tombstone(runtime, api.now()).await?;

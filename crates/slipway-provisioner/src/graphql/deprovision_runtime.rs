@@ -1,13 +1,9 @@
 //! `deprovisionRuntime`. A client that lost the answer asks again and gets the same operation.
 
-use slipway_model::OperationState;
+use slipway_model::{OperationState, Reason};
 
 use super::request::{Change, Request};
-use crate::{
-    OperationKind,
-    auth::Scope,
-    errors::{ApiError, reason},
-};
+use crate::{OperationKind, auth::Scope, errors::ApiError};
 
 /// Operations of one runtime that are searched for its removal.
 const OPERATIONS_MAX: usize = 100;
@@ -32,7 +28,7 @@ pub(super) async fn resolve(request: &Request, id: String) -> Result<String, Api
     let kind = if has_kyma { OperationKind::Deprovision } else { OperationKind::DeprovisionNoInstall };
     match request.start(&granted, kind, "deprovisionRuntime", Change::default()).await {
         Ok(operation) => Ok(operation.id.to_string()),
-        Err(error) if error.reason == reason::IN_PROGRESS => {
+        Err(error) if error.reason == Reason::OperationInProgress => {
             // A removal under way is what was asked for.
             let running = api.last_operation(runtime).await?;
             let removing = running.filter(|operation| {

@@ -1,17 +1,14 @@
 //! `hibernateRuntime` and `wakeUpRuntime`: whether a cluster sleeps is part of what is asked of it, so
 //! both are a further revision of it.
 
+use slipway_model::Reason;
+
 use super::{
     operation_status::OperationStatus,
     request::{Change, Request},
     upgrade_shoot::{living, new_config},
 };
-use crate::{
-    OperationKind,
-    api::Begin,
-    auth::Scope,
-    errors::{ApiError, reason},
-};
+use crate::{OperationKind, api::Begin, auth::Scope, errors::ApiError};
 
 pub(super) async fn hibernate(request: &Request, id: String) -> Result<OperationStatus, ApiError> {
     sleep(request, id, true).await
@@ -31,7 +28,7 @@ async fn sleep(request: &Request, id: String, hibernated: bool) -> Result<Operat
         if let Some(facts) = facts.filter(|facts| facts.hibernation_possible == Some(false)) {
             let why = facts.hibernation_message.as_deref().unwrap_or("Gardener does not say why");
             let message = format!("the cluster cannot be put to sleep: {why}");
-            return Err(ApiError::bad(reason::HIBERNATION_NOT_POSSIBLE, message).about(runtime));
+            return Err(ApiError::bad(Reason::HibernationNotPossible, message).about(runtime));
         }
     }
     let mut living = living(request, &granted.record).await?;

@@ -9,7 +9,7 @@ use super::{
     outputs::{Error, LastError, OperationState, OperationType},
     request::Request,
 };
-use crate::{OperationKind, errors};
+use crate::{OperationKind, domain::Trouble, errors};
 
 /// What a successful operation says; clients compare it.
 const SUCCEEDED: &str = "Operation succeeded";
@@ -25,18 +25,9 @@ struct Kept {
     errors: Vec<Trouble>,
 }
 
-/// Something that went wrong, in the words of the contract.
-#[derive(Debug, Deserialize)]
-struct Trouble {
-    message: String,
-    reason: String,
-    component: String,
-}
-
-impl Trouble {
-    fn into_error(self) -> LastError {
-        LastError { err_message: self.message, reason: self.reason, component: self.component }
-    }
+fn told(trouble: Trouble) -> LastError {
+    let Trouble { message, reason, component } = trouble;
+    LastError { err_message: message, reason, component }
 }
 
 /// An operation.
@@ -74,17 +65,18 @@ impl OperationStatus {
         let latest = self.kept().errors.pop();
         match OperationState::from(self.operation.state) {
             OperationState::Succeeded => None,
-            OperationState::InProgress | OperationState::Pending => latest.map(Trouble::into_error),
+            OperationState::InProgress | OperationState::Pending => latest.map(told),
             OperationState::Failed => {
-                let Some(verdict) = &self.operation.fields.last_error else { return latest.map(Trouble::into_error) };
+                let Some(verdict) = &self.operation.fields.last_error else { return latest.map(told) };
                 let (component, reason) = errors::spelled(verdict);
-                let told =
-                    latest.filter(|trouble| trouble.reason == reason || verdict.message.contains(&trouble.message));
-                Some(LastError {
-                    err_message: verdict.message.clone(),
-                    reason: told.as_ref().map_or(reason, |trouble| &trouble.reason).to_owned(),
-                    component: told.as_ref().map_or(component, |trouble| &trouble.component).to_owned(),
-                })
+                let is_it =
+                    |trouble: &Trouble| trouble.reason == reason.as_str() || verdict.message.contains(&trouble.message);
+                let error = latest.filter(is_it).map(told).unwrap_or_else(|| LastError {
+                    err_message: String::new(),
+                    reason: reason.to_string(),
+                    component: component.to_string(),
+                });
+                Some(LastError { err_message: verdict.message.clone(), ..error })
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use slipway_clients::director;
 use slipway_model::{
-    JsonText, Operation, OperationState,
+    Component, JsonText, Operation, OperationState, Reason,
     ports::{Acceptance, Accepted, NewConfig, NewKyma},
     runtime_record::{ProjectName, RuntimeId, RuntimeRecord, ShootName, Tenant},
 };
@@ -20,7 +20,7 @@ use crate::{
     OperationKind,
     api::{Api, Begin},
     auth::Scope,
-    errors::{ApiError, component, reason},
+    errors::ApiError,
     input::{self, ClusterSpec, Provision, spec::SCHEMA_VERSION, wire::ProvisionRuntimeInput},
     registration::Registrar,
 };
@@ -58,9 +58,8 @@ pub(super) async fn resolve(
                     registrar.take_back(&key).await;
                     let message = "the Director gave an id that is not a UUID";
                     let class = crate::errors::Class::Internal;
-                    return Err(
-                        ApiError::new(class, reason::DIRECTOR_MISMATCH, message).blaming(component::DIRECTOR_CLIENT)
-                    );
+                    return Err(ApiError::new(class, Reason::DirectorRuntimeIdMismatch, message)
+                        .blaming(Component::CompassDirectorClient));
                 }
             }
         }
@@ -91,7 +90,7 @@ pub(super) async fn resolve(
         Stored::Raced(there, wanted) if has_chosen_name => replay(request, &there, &tenant, &wanted).await,
         Stored::Raced(..) => {
             let message = "the name that was drawn is taken; try again";
-            Err(ApiError::new(crate::errors::Class::Overloaded, reason::ALREADY_EXISTS, message))
+            Err(ApiError::new(crate::errors::Class::Overloaded, Reason::DbAlreadyExists, message))
         }
     }
 }
@@ -183,7 +182,7 @@ async fn replay(
     wanted: &ClusterSpec,
 ) -> Result<OperationStatus, ApiError> {
     let api = &*request.api;
-    let conflict = |message: &str| ApiError::bad(reason::NAME_CONFLICT, message);
+    let conflict = |message: &str| ApiError::bad(Reason::RuntimeNameConflict, message);
     if there.tenant != *tenant {
         // Names are unique in the project; whose it is stays theirs.
         return Err(conflict("a runtime of this name is there already; choose another name"));
@@ -204,7 +203,7 @@ async fn replay(
         && matches!(last.state, OperationState::Failed | OperationState::Canceled)
     {
         let message = format!("the last operation of runtime {}, {}, failed; deprovision it first", there.id, last.id);
-        let error = ApiError::bad(reason::NEEDS_DEPROVISIONING, message).about(there.id);
+        let error = ApiError::bad(Reason::RuntimeNeedsDeprovisioning, message).about(there.id);
         return Err(ApiError { operation: Some(last.id), ..error });
     }
     let provisioning = operations.into_iter().find_map(|operation| {

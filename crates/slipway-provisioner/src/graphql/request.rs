@@ -7,7 +7,7 @@ use std::sync::{
 
 use http::HeaderMap;
 use slipway_model::{
-    Operation, OperationId,
+    Operation, OperationId, Reason,
     ports::{Acceptance, Accepted, NewConfig, NewKyma, Reassigned, Reassignment, StoreError},
     runtime_record::{Audit, RuntimeId, RuntimeRecord, SubAccount, Tenant},
 };
@@ -16,7 +16,7 @@ use crate::{
     OperationKind,
     api::{Api, Begin},
     auth::{Caller, Scope, Tenancy},
-    errors::{ApiError, reason},
+    errors::ApiError,
     input::is_label_value,
 };
 
@@ -116,7 +116,7 @@ impl Request {
     pub(crate) fn writes(&self, scope: Scope) -> Result<Tenant, ApiError> {
         if self.is_over_socket {
             return Err(ApiError::bad(
-                reason::VALIDATION,
+                Reason::Validation,
                 "mutations are not taken over a WebSocket; send them by POST",
             ));
         }
@@ -128,12 +128,12 @@ impl Request {
         let before = self.entered.fetch_add(1, Ordering::Relaxed);
         if before >= most {
             let message = format!("the document has more than {most} queries or mutations; send several documents");
-            return Err(ApiError::bad(reason::VALIDATION, message));
+            return Err(ApiError::bad(Reason::Validation, message));
         }
         self.caller.require(scope)?;
         let given = self.names.tenant.as_deref().unwrap_or_default();
         if given.is_empty() {
-            return Err(ApiError::bad(reason::TENANT_MISSING, "the header tenant is missing or empty"));
+            return Err(ApiError::bad(Reason::TenantMissing, "the header tenant is missing or empty"));
         }
         let wrong =
             || ApiError::field("header.tenant", "text", "must be 1 to 63 letters, digits, dots, dashes or underscores");
@@ -244,7 +244,7 @@ impl Request {
             }
             Reassigned::Conflict => {
                 let message = "the runtime's tenant was changed by somebody else at the same time";
-                Err(ApiError::bad(reason::TENANT_MISMATCH, message).about(granted.record.id))
+                Err(ApiError::bad(Reason::TenantMismatch, message).about(granted.record.id))
             }
         }
     }
@@ -257,5 +257,5 @@ pub(crate) fn runtime_id(text: &str, path: &str) -> Result<RuntimeId, ApiError> 
 
 fn gone(id: RuntimeId) -> ApiError {
     let message = format!("runtime {id} has been deprovisioned");
-    ApiError::new(crate::errors::Class::NotFound, reason::NOT_FOUND, message).about(id)
+    ApiError::new(crate::errors::Class::NotFound, Reason::DbNotFound, message).about(id)
 }

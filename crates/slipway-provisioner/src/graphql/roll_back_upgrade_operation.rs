@@ -1,12 +1,12 @@
 //! `rollBackUpgradeOperation`: bookkeeping, after somebody restored the cluster from a backup. The
 //! cluster is not touched.
 
-use slipway_model::ports::RolledBack;
+use slipway_model::{Reason, ports::RolledBack};
 
 use super::request::Request;
 use crate::{
     auth::Scope,
-    errors::{ApiError, reason},
+    errors::ApiError,
     status::{self, RuntimeStatus},
 };
 
@@ -19,8 +19,9 @@ pub(super) async fn resolve(request: &Request, id: String) -> Result<RuntimeStat
     match api.runtimes.roll_back_kyma(runtime, &audit, api.now()).await? {
         RolledBack::Done(_) => {}
         RolledBack::NotAllowed(why) => {
-            return Err(ApiError::bad(reason::ROLLBACK_NOT_ALLOWED, format!("nothing can be rolled back: {why}"))
-                .about(runtime));
+            return Err(
+                ApiError::bad(Reason::RollbackNotAllowed, format!("nothing can be rolled back: {why}")).about(runtime)
+            );
         }
     }
     request.settle_tenant(&granted, "rollBackUpgradeOperation").await?;

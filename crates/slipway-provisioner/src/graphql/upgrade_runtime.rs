@@ -1,6 +1,6 @@
 //! `upgradeRuntime`: Kyma, the Kubernetes version, or both, in one operation.
 
-use slipway_model::{JsonText, ports::NewKyma};
+use slipway_model::{JsonText, Reason, ports::NewKyma};
 
 use super::{
     operation_status::OperationStatus,
@@ -12,7 +12,7 @@ use crate::{
     OperationKind,
     api::Begin,
     auth::Scope,
-    errors::{ApiError, reason},
+    errors::ApiError,
     input::{self, kyma, wire::UpgradeRuntimeInput},
 };
 
@@ -44,7 +44,7 @@ pub(super) async fn resolve(
             kyma::upgrade(kyma, &api.settings).map_err(|found| ApiError::from(found).about(runtime))?;
         if api.runtimes.kyma(runtime).await?.is_none() {
             let message = "Kyma was not installed in this runtime by the provisioner, so it cannot be upgraded by it";
-            return Err(ApiError::bad(reason::KYMA_NOT_MANAGED, message).about(runtime));
+            return Err(ApiError::bad(Reason::KymaNotManaged, message).about(runtime));
         }
         change.kyma = Some(NewKyma {
             id: draw_uuid(api),

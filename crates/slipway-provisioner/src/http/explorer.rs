@@ -8,9 +8,10 @@ use axum::{
     http::{HeaderName, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use slipway_model::Reason;
 
 use super::refusal;
-use crate::errors::{ApiError, reason};
+use crate::errors::ApiError;
 
 /// Files: name, type, content.
 static FILES: &[(&str, &str, &[u8])] = &[
@@ -40,6 +41,6 @@ pub(super) async fn file(Path(name): Path<String>) -> Response {
             let kept = (header::CACHE_CONTROL, "max-age=3600");
             ([(header::CONTENT_TYPE, *kind), kept, nosniff], *content).into_response()
         }
-        None => refusal(StatusCode::NOT_FOUND, &ApiError::bad(reason::VALIDATION, "there is no such file")),
+        None => refusal(StatusCode::NOT_FOUND, &ApiError::bad(Reason::Validation, "there is no such file")),
     }
 }

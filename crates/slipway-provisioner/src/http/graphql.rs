@@ -12,11 +12,11 @@ use futures::StreamExt as _;
 use juniper::{DefaultScalarValue, ExecutionError, GraphQLError, OperationType, ValidatedOperation};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use slipway_model::time::secs;
+use slipway_model::{Reason, time::secs};
 
 use super::{Listener, answer, error_body, refusal, socket};
 use crate::{
-    errors::{ApiError, Class, reason},
+    errors::{ApiError, Class},
     graphql::{Names, Request},
     juniper_gaps::{self, Prepared},
 };
@@ -65,13 +65,13 @@ pub(super) async fn by_body(State(listener): State<Listener>, request: HttpReque
         biased;
         bytes = whole(body, most) => bytes,
         () = listener.api.clock.sleep(READ_MAX) => {
-            let error = ApiError::bad(reason::VALIDATION, "the body did not arrive in time");
+            let error = ApiError::bad(Reason::Validation, "the body did not arrive in time");
             return refusal(StatusCode::REQUEST_TIMEOUT, &error);
         }
     };
     let Some(bytes) = bytes else {
         let message = format!("the body is longer than {most} bytes, or broke off; send less");
-        return refusal(StatusCode::PAYLOAD_TOO_LARGE, &ApiError::bad(reason::VALIDATION, message));
+        return refusal(StatusCode::PAYLOAD_TOO_LARGE, &ApiError::bad(Reason::Validation, message));
     };
     match serde_json::from_slice::<Document>(&bytes) {
         Ok(document) => {
@@ -82,7 +82,7 @@ pub(super) async fn by_body(State(listener): State<Listener>, request: HttpReque
             // The kind and the place, never the content.
             let place = format!("line {}, column {}", error.line(), error.column());
             let message = format!("the body must be a JSON object with query, variables and operationName ({place})");
-            refusal(StatusCode::BAD_REQUEST, &ApiError::bad(reason::VALIDATION, message))
+            refusal(StatusCode::BAD_REQUEST, &ApiError::bad(Reason::Validation, message))
         }
     }
 }
@@ -110,7 +110,7 @@ pub(super) async fn by_query(State(listener): State<Listener>, request: HttpRequ
     if is_upgrade(&parts.headers) {
         return match WebSocketUpgrade::from_request_parts(&mut parts, &listener).await {
             Ok(upgrade) => socket::take(upgrade, parts.headers, listener),
-            Err(error) => refusal(StatusCode::BAD_REQUEST, &ApiError::bad(reason::VALIDATION, error.body_text())),
+            Err(error) => refusal(StatusCode::BAD_REQUEST, &ApiError::bad(Reason::Validation, error.body_text())),
         };
     }
     let caller = match listener.api.gate.caller(&parts.headers, &listener.api.settings).await {
@@ -132,7 +132,7 @@ fn is_upgrade(headers: &HeaderMap) -> bool {
 }
 
 fn document_in(parts: &Parts) -> Result<Document, ApiError> {
-    let wrong = |message: &str| ApiError::bad(reason::VALIDATION, message);
+    let wrong = |message: &str| ApiError::bad(Reason::Validation, message);
     let Query(mut given): Query<HashMap<String, String>> =
         Query::try_from_uri(&parts.uri).map_err(|_| wrong("the query of the address cannot be read"))?;
     let query = given.remove("query").ok_or_else(|| wrong("the address needs ?query=; or send a document by POST"))?;
@@ -195,7 +195,7 @@ async fn respond(listener: Listener, request: Request, document: Document, way: 
         },
         () = clock.sleep(REQUEST_MAX) => {
             let message = "the request took too long; it may have had its effect, and may be repeated";
-            let error = ApiError::new(Class::Overloaded, reason::TIMEOUT, message);
+            let error = ApiError::new(Class::Overloaded, Reason::ProvisionerTimeout, message);
             answer(StatusCode::OK, &json!({ "data": null, "errors": [error_body(&error)] }))
         }
     }
@@ -212,12 +212,12 @@ fn answered(executed: Executed) -> Response {
             answer(StatusCode::BAD_REQUEST, &json!({ "errors": juniper_gaps::explain_errors(&error) }))
         }
         Err(Unexecuted::MutationByGet) => {
-            let error = ApiError::bad(reason::VALIDATION, "mutations are not taken by GET; send them by POST");
+            let error = ApiError::bad(Reason::Validation, "mutations are not taken by GET; send them by POST");
             refusal(StatusCode::METHOD_NOT_ALLOWED, &error)
         }
         Err(Unexecuted::SubscriptionByHttp) => {
             let message = "subscriptions need a WebSocket with the protocol graphql-transport-ws, at this address";
-            refusal(StatusCode::BAD_REQUEST, &ApiError::bad(reason::VALIDATION, message))
+            refusal(StatusCode::BAD_REQUEST, &ApiError::bad(Reason::Validation, message))
         }
     }
 }

@@ -5,8 +5,9 @@
 
 use juniper::GraphQLError;
 use serde_json::{Value, json};
+use slipway_model::Reason;
 
-use crate::errors::{ApiError, reason};
+use crate::errors::ApiError;
 
 /// Longer sentences quote what the client sent; the beginning says enough.
 const MESSAGE_MAX: usize = 600;
@@ -25,7 +26,7 @@ fn add_path(mut error: Value) -> Value {
     let short: String = message.chars().take(MESSAGE_MAX).collect();
     let said = match path(&message) {
         Some(path) => ApiError::field(&path, "schema", short.clone()),
-        None => ApiError::bad(reason::VALIDATION, short.clone()),
+        None => ApiError::bad(Reason::Validation, short.clone()),
     };
     error["message"] = short.into();
     error["extensions"] = said.extensions();

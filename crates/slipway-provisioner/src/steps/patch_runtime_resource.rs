@@ -85,8 +85,8 @@ async fn may_sleep(
         return Ok(());
     }
     let message = format!("the cluster cannot be put to sleep: {}", facts.hibernation_message.unwrap_or_default());
-    let reason = Reason::Other("err_hibernation_not_possible".to_owned());
     Err(Problem::last(
-        StepError::new(reason, "the cluster cannot be put to sleep", message).blamed_on(Component::Gardener),
+        StepError::new(Reason::HibernationNotPossible, "the cluster cannot be put to sleep", message)
+            .blamed_on(Component::Gardener),
     ))
 }

@@ -48,7 +48,7 @@ async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
         Standing::Failed { components, message } => {
             let reason = match components.is_empty() {
                 true => Reason::CheckKymaInstallationState,
-                false => Reason::from(components.join(", ")),
+                false => Reason::foreign(components.join(", ")),
             };
             Ok(ctx.fail(StepError::new(reason, user, message)))
         }

@@ -265,7 +265,7 @@ impl Landscape {
             kind: kind.engine_type(),
             temporary: false,
             plan: "provisioner".to_owned(),
-            process: kind.process(),
+            process: crate::newest(kind),
             budget,
             data: seed::begin(kind),
             secrets: None,

@@ -9,7 +9,7 @@ use crate::golden;
 fn page(table: &ProcessTable<Provisioner>) -> String {
     let kind = OperationKind::all().find(|kind| kind.process_name() == table.name).expect("every process has its kind");
     let file = table.name.trim_start_matches("provisioner_");
-    let mut text = format!(
+    format!(
         "# Process {name}\n\n<!-- Made from the table in slipway-provisioner/src/processes/{file}.rs. `UPDATE=1 cargo test -p slipway-provisioner` rewrites it. -->\n\n\
          Version {version}, known to clients as `{kind}`, runs as `{engine}`, and has {budget} for everything. The names of the stages are what\n\
          clients read; each stage has a deadline of its own, counted from when it is entered.\n\n\
@@ -19,12 +19,23 @@ fn page(table: &ProcessTable<Provisioner>) -> String {
         kind = kind.as_str(),
         engine = table.kind,
         budget = spell(table.budget),
-        rows = rows(table.rows),
-    );
+        rows = all_rows(table),
+    )
+}
+
+fn all_rows(table: &ProcessTable<Provisioner>) -> String {
+    let mut text = rows(table.rows);
     if !table.finalizers.is_empty() {
         text.push_str(&format!("\nBefore the end, whatever it is:\n\n{}", rows(table.finalizers)));
     }
     text
+}
+
+/// All versions of a process, newest first.
+fn versions(name: &str) -> Vec<&'static ProcessTable<Provisioner>> {
+    let mut found: Vec<_> = TABLES.iter().copied().filter(|table| table.name == name).collect();
+    found.sort_by_key(|table| std::cmp::Reverse(table.version));
+    found
 }
 
 fn rows(rows: &[Row<Provisioner>]) -> String {
@@ -37,11 +48,16 @@ fn rows(rows: &[Row<Provisioner>]) -> String {
 
 #[test]
 fn every_process_has_its_page_and_it_is_up_to_date() {
-    // Of several versions of a process, the page shows the newest: that is what a new request gets.
-    for table in TABLES {
-        let newest = TABLES.iter().filter(|other| other.name == table.name).map(|other| other.version).max();
-        if newest == Some(table.version) {
-            golden::assert_same(&format!("docs/processes/{}.md", table.name), &page(table));
+    // Of several versions of a process, the page shows the newest first: that is what a new request gets.
+    for newest in TABLES.iter().filter(|table| versions(table.name)[0].version == table.version) {
+        let mut text = page(newest);
+        for old in &versions(newest.name)[1..] {
+            text.push_str(&format!(
+                "\n## Version {}, for operations that began on it\n\n{}",
+                old.version,
+                all_rows(old)
+            ));
         }
+        golden::assert_same(&format!("docs/processes/{}.md", newest.name), &text);
     }
 }

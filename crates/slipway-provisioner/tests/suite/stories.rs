@@ -4,16 +4,24 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use slipway_engine::{
-    Engine, EngineConfig, Parts, RecordingTransport,
+    Engine, EngineConfig, Parts, ProcessTable, RecordingTransport, Registry, row,
     simulated::{SeededRandom, SimulatedClock},
 };
 use slipway_model::{
-    Component, Operation, OperationId, OperationState,
+    Component, NewOperation, Operation, OperationId, OperationState,
     ports::{Clock, Runtimes as _, Storage as _},
     runtime_record::AgentConnection,
     time::{hours, mins, secs},
 };
-use slipway_provisioner::{Data, OperationKind, Provisioner, domain::wait_key, jobs::agents::Agents, registry};
+use slipway_provisioner::{
+    Data, OperationKind, Provisioner,
+    domain::wait_key,
+    graphql::ports::EnginePort as _,
+    jobs::agents::Agents,
+    processes::HIBERNATE,
+    registry,
+    steps::{FetchKubeconfig, PatchRuntimeResource, WaitForHibernation},
+};
 use slipway_sim::systems::reconciler::Script;
 
 use crate::landscape::{By, CONTROL_PLANE, Ground, Landscape, NAMESPACE, SHOOT};
@@ -42,11 +50,16 @@ impl Story {
 
     /// Starts the engine, or starts it again.
     fn start(&mut self) {
+        self.start_with(registry().expect("all tables are right"));
+    }
+
+    /// The same with the processes of another program.
+    fn start_with(&mut self, registry: Registry<Provisioner>) {
         let wire = RecordingTransport::new(Wire(self.landscape.wire()), self.clock.clone());
         let systems = self.landscape.systems(Arc::new(wire));
         self.engine = Some(Engine::start(Parts {
             store: self.landscape.shared.store.clone(),
-            registry: registry().expect("all tables are right"),
+            registry,
             systems: Arc::new(systems),
             clock: self.clock.clone(),
             random: Arc::new(SeededRandom::new(5)),
@@ -315,4 +328,46 @@ async fn secrets_stay_out_of_the_records_of_an_operation() {
         assert!(!text.contains(secret), "{secret}");
     }
     assert!(text.contains("requestOneTimeToken") || text.contains("/graphql"), "the calls are on record");
+}
+
+/// A hibernation as a later program might do it: the same name, one row more.
+static HIBERNATE_2: ProcessTable<Provisioner> = ProcessTable {
+    version: 2,
+    rows: &[
+        row("WaitForHibernation", 1, &PatchRuntimeResource),
+        row("WaitForHibernation", 1, &WaitForHibernation),
+        row("TellConnection", 1, &FetchKubeconfig),
+    ],
+    ..HIBERNATE
+};
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_that_began_before_an_upgrade_ends_as_it_began_and_a_new_one_as_the_new_table_says() {
+    let mut story = Story::of(OperationKind::Hibernate).await;
+    story.start_with(Registry::default().with(&HIBERNATE).expect("a right table"));
+    story.until(|operation| operation.schedule.wait_on.is_some()).await;
+    story.engine.take().expect("an engine").stop().await;
+
+    story.start_with(registry().and_then(|all| all.with(&HIBERNATE_2)).expect("both versions"));
+    let engine = story.engine.as_ref().expect("an engine");
+    let (newest, _) = engine.process(OperationKind::Hibernate).expect("it is offered");
+    assert_eq!(newest.to_string(), "provisioner_hibernate@2");
+    let (old, first) = (story.end().await, story.id);
+    let new = NewOperation {
+        process: newest,
+        ..story.landscape.operation(OperationId::draw(&*story.clock, &SeededRandom::new(4)), hours(24))
+    };
+    story.id = new.id;
+    story.landscape.shared.store.enqueue(new, story.clock.wall()).await.expect("accepted");
+    let new = story.end().await;
+    for (operation, id, stages) in
+        [(&old, first, &["WaitForHibernation"][..]), (&new, story.id, &["WaitForHibernation", "TellConnection"])]
+    {
+        assert_eq!(operation.state, OperationState::Succeeded, "{:?}", operation.fields);
+        assert_eq!(OperationKind::of(&operation.process), Some(OperationKind::Hibernate));
+        let mut ledger = story.landscape.shared.store.steps(id).await.expect("a ledger");
+        ledger.retain(|row| row.stage != "Finished");
+        ledger.dedup_by(|one, other| one.stage == other.stage);
+        assert_eq!(ledger.iter().map(|row| row.stage.as_str()).collect::<Vec<_>>(), stages);
+    }
 }

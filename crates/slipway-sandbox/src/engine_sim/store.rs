@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use slipway_model::{
-    Action, Operation, OperationId, ReplicaId, Timestamp, WaitKey,
+    Action, Operation, OperationId, ProcessKey, ReplicaId, Timestamp, WaitKey,
     ports::{
         AroundStore, BoxFuture, ClaimRequest, Claimed, Commit, CommitOutcome, Heartbeat, Peer, Registration, Storage,
         StoreResult, WakeListener,
@@ -37,10 +37,14 @@ impl AroundStore for WeatheredStore {
         })
     }
 
-    fn register<'a>(&'a self, replica: &'a ReplicaId) -> BoxFuture<'a, StoreResult<Registration>> {
+    fn register<'a>(
+        &'a self,
+        replica: &'a ReplicaId,
+        known: &'a [ProcessKey],
+    ) -> BoxFuture<'a, StoreResult<Registration>> {
         self.surround(Box::pin(async move {
             self.judge.registers();
-            self.inside().register(replica).await
+            self.inside().register(replica, known).await
         }))
     }
 

@@ -10,7 +10,7 @@ use figment2::{
 };
 use secrecy::{ExposeSecret, SecretString};
 use slipway_clients::{
-    BaseUrl, ConnectionSettings, Credentials, Login, Need, OutsideSystem, SYSTEMS, SettingsBySystem, UsedBy,
+    BaseUrl, ConnectionSettings, Credentials, Login, OutsideSystem, SYSTEMS, SettingsBySystem, UsedBy,
     oauth::ClientCredentials,
 };
 
@@ -98,18 +98,6 @@ pub(crate) fn read_section(
         settings.in_flight = within.ok_or_else(|| bad("max_in_flight", format!("is {text}, but must be 1 to 1000")))?;
     }
     Ok(Some(settings))
-}
-
-/// Whether all is there that a service cannot do without.
-pub(crate) fn check_required(user: UsedBy, settings: &SettingsBySystem) -> Result<(), BadSetting> {
-    let mut required = used_by(user).filter(|system| system.need == Need::Required);
-    match required.find(|system| !settings.contains_key(system.name)) {
-        None => Ok(()),
-        Some(system) => Err(BadSetting {
-            key: format!("{}.url", system.name),
-            problem: format!("is missing; give the address of {}", system.about),
-        }),
-    }
 }
 
 /// The broker's systems, from the layers of a configuration.

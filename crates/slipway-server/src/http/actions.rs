@@ -21,8 +21,8 @@ pub(super) async fn act(
     let wire::Act { action, step, by, why } = act;
     let action = action_of(&action, step)?;
     let (by, why) = (sentence("by", &by, 200)?, sentence("why", &why, 1000)?);
-    let operation = api.engine().await?.act(id, &action, &by, &why).await?;
-    Ok(Json(view::operation(&operation)))
+    let operation = api.supervisor()?.act(id, &action, &by, &why).await?;
+    Ok(Json(view::operation(&operation, &api.stranded().await)))
 }
 
 fn action_of(name: &str, step: Option<String>) -> Result<Action, Problem> {

@@ -6,9 +6,8 @@
 use std::collections::BTreeSet;
 
 use axum::{Json, extract::State};
-use slipway_broker::Broker;
 use slipway_clients::broker::wire;
-use slipway_engine::Engine;
+use slipway_engine::Supervisor;
 use slipway_model::{
     InstanceId, OperationId, Record, Timestamp,
     ports::{Filter, StoreError},
@@ -46,7 +45,7 @@ pub(super) async fn list(State(api): State<Api>, query: Query) -> Result<Json<Ve
         return Err(Problem::field("instance_ids", "is missing, and so is operation_ids; give one of them"));
     }
 
-    let engine = api.engine().await?;
+    let engine = api.supervisor()?;
     let mut wanted: BTreeSet<(OperationId, String)> = BTreeSet::new();
     for id in operations {
         match engine.store().operation(id).await {
@@ -85,7 +84,7 @@ pub(super) async fn list(State(api): State<Api>, query: Query) -> Result<Json<Ve
 
 /// The first entries of an operation that are events as asked for; no more than can be shown.
 async fn records(
-    engine: &Engine<Broker>,
+    engine: &Supervisor,
     id: OperationId,
     since: Option<Timestamp>,
     level: Option<Level>,

@@ -1,4 +1,5 @@
-//! Operations: list them, look at one, start one.
+//! Operations: list them, look at one, start one. Whichever engine runs them; but only the broker's can be
+//! started by name.
 
 use axum::{
     Json,
@@ -7,9 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use secrecy::SecretString;
-use slipway_broker::Broker;
 use slipway_clients::broker::wire;
-use slipway_engine::{Engine, Process};
 use slipway_model::{
     InstanceId, JsonText, NewOperation, Operation, OperationId, OperationState,
     ports::{Enqueued, Filter},
@@ -38,11 +37,13 @@ pub(super) async fn list(State(api): State<Api>, query: Query) -> Result<Json<wi
         // One more tells whether there is a next page.
         limit: count + 1,
     };
-    let mut found = api.engine().await?.store().operations(&filter).await?;
+    let mut found = api.supervisor()?.store().operations(&filter).await?;
     let is_more = found.len() > count;
     found.truncate(count);
     let next_before = found.last().filter(|_| is_more).map(|last| last.id.to_string());
-    Ok(Json(wire::OperationList { operations: found.iter().map(view::operation).collect(), next_before }))
+    let stranded = api.stranded().await;
+    let operations = found.iter().map(|operation| view::operation(operation, &stranded)).collect();
+    Ok(Json(wire::OperationList { operations, next_before }))
 }
 
 /// `GET /operations/{id}`: the operation and its ledger.
@@ -50,17 +51,18 @@ pub(super) async fn show(
     State(api): State<Api>,
     Id(id): Id<OperationId>,
 ) -> Result<Json<wire::OperationDetails>, Problem> {
-    let engine = api.engine().await?;
+    let engine = api.supervisor()?;
     let (operation, steps) = (engine.store().operation(id).await?, engine.store().steps(id).await?);
-    let steps = steps.iter().map(view::step).collect();
-    Ok(Json(wire::OperationDetails { operation: view::operation(&operation), steps }))
+    let (operation, steps) =
+        (view::operation(&operation, &api.stranded().await), steps.iter().map(view::step).collect());
+    Ok(Json(wire::OperationDetails { operation, steps }))
 }
 
 /// `POST /operations`: 202 when it is accepted and durable, 200 when this id was accepted before.
 pub(super) async fn start(State(api): State<Api>, Body(new): Body<wire::StartOperation>) -> Result<Response, Problem> {
     let wire::StartOperation { process, instance_id, operation_id, by, secrets } = new;
-    let engine = api.engine().await?;
-    let table = newest(&engine, &process)?;
+    let engine = api.supervisor()?;
+    let offer = api.offer(&process)?;
     let instance_id: InstanceId = parse("instance_id", &instance_id)?;
     let id = match operation_id {
         Some(text) => parse("operation_id", &text)?,
@@ -69,20 +71,20 @@ pub(super) async fn start(State(api): State<Api>, Body(new): Body<wire::StartOpe
     let new = NewOperation {
         id,
         instance_id: instance_id.clone(),
-        kind: table.kind,
+        kind: offer.kind,
         temporary: false,
         plan: process,
-        process: table.key.clone(),
-        budget: table.budget.min(api.operation_timeout()),
+        process: offer.process.clone(),
+        budget: offer.budget.min(api.operation_timeout()),
         data: JsonText::empty(),
         secrets: secrets.map(|secrets| SecretString::from(serde_json::Value::Object(secrets).to_string())),
         by: by.map_or_else(|| Ok("operator API".to_owned()), |by| sentence("by", &by, 200))?,
     };
-    match engine.enqueue(new).await? {
+    match engine.store().enqueue(new, engine.now()).await? {
         Enqueued::New(operation) => Ok(accepted(StatusCode::ACCEPTED, &operation)),
         Enqueued::Existing(operation) if operation.id != id => Ok(accepted(StatusCode::ACCEPTED, &operation)),
         Enqueued::Existing(operation)
-            if operation.instance_id == instance_id && operation.process.name == table.key.name =>
+            if operation.instance_id == instance_id && operation.process.name == offer.process.name =>
         {
             Ok(accepted(StatusCode::OK, &operation))
         }
@@ -92,18 +94,8 @@ pub(super) async fn start(State(api): State<Api>, Body(new): Body<wire::StartOpe
     }
 }
 
-/// New operations begin on the newest version of their process.
-fn newest<'a>(engine: &'a Engine<Broker>, name: &str) -> Result<&'a Process<Broker>, Problem> {
-    let of_name = engine.registry().processes().filter(|process| process.key.name == name);
-    of_name.max_by_key(|process| process.key.version).ok_or_else(|| {
-        let mut known: Vec<_> = engine.registry().keys().into_iter().map(|key| key.name).collect();
-        known.dedup();
-        Problem::field("process", format!("is none of ours; choose one of: {}", known.join(", ")))
-    })
-}
-
 fn accepted(status: StatusCode, operation: &Operation) -> Response {
-    let mut answer = (status, Json(view::operation(operation))).into_response();
+    let mut answer = (status, Json(view::operation(operation, &[]))).into_response();
     if let Ok(place) = HeaderValue::try_from(format!("/operations/{}", operation.id)) {
         answer.headers_mut().insert(header::LOCATION, place);
     }

@@ -27,7 +27,7 @@ pub(super) async fn list(
         Some(Ok(number)) if i64::try_from(number).is_ok() => number,
         Some(_) => return Err(Problem::field("after", "must be the number of an entry; take it from next_after")),
     };
-    let engine = api.engine().await?;
+    let engine = api.supervisor()?;
     // A wrong id has no entries either: ask for the operation, so that it is 404.
     engine.store().operation(id).await?;
     let mut found = engine.store().records(id, after, count + 1).await?;

@@ -3,7 +3,7 @@
 
 use slipway_clients::broker::wire;
 use slipway_model::{
-    LastError, Operation, Record, RecordKind, Request, StepRecord, Timestamp,
+    LastError, Operation, ProcessKey, Record, RecordKind, Request, StepRecord, Timestamp,
     operation::{Fields, Schedule},
     time::spell,
 };
@@ -12,7 +12,8 @@ fn instant(at: Option<Timestamp>) -> Option<String> {
     at.map(|at| at.to_string())
 }
 
-pub(super) fn operation(op: &Operation) -> wire::Operation {
+/// `stranded` are the processes that no running program has the version of.
+pub(super) fn operation(op: &Operation, stranded: &[(ProcessKey, usize)]) -> wire::Operation {
     let Operation {
         id,
         instance_id,
@@ -35,6 +36,7 @@ pub(super) fn operation(op: &Operation) -> wire::Operation {
     } = op;
     let Fields { description, finished_stages, skipped_steps, last_error, ending: _, data: _ } = fields;
     let Schedule { due_at, wait_on, owner: _, fence: _, commits: _ } = schedule;
+    let is_stranded = !state.is_finished() && stranded.iter().any(|(key, _)| key == process);
     wire::Operation {
         id: id.to_string(),
         instance_id: instance_id.to_string(),
@@ -56,6 +58,8 @@ pub(super) fn operation(op: &Operation) -> wire::Operation {
         finished_at: instant(*finished_at),
         updated_at: updated_at.to_string(),
         deadline: instant(op.deadline()).filter(|_| !state.is_finished()),
+        stranded: is_stranded
+            .then(|| format!("no running program has version {process}; it goes on when one that has it is started")),
     }
 }
 

@@ -14,6 +14,6 @@ use super::{
 pub(super) async fn wake(State(api): State<Api>, Body(wake): Body<wire::Wake>) -> Result<Json<wire::Woken>, Problem> {
     let wire::Wake { key, cause } = wake;
     let (key, cause): (WaitKey, _) = (parse("key", &key)?, sentence("cause", &cause, 200)?);
-    let woken = api.engine().await?.wake(&[key], &cause).await?;
+    let woken = api.supervisor()?.wake(&[key], &cause).await?;
     Ok(Json(wire::Woken { woken }))
 }

@@ -1,6 +1,8 @@
 //! Operations through the API: started once, listed in pages, steered, and on record.
 
-use crate::running::{Running, server};
+use slipway_model::{JsonText, NewOperation, OperationId, OperationType, time::hours};
+
+use crate::running::{Running, server, server_with};
 
 async fn start(running: &Running, instance: &str) -> String {
     let body = format!(r#"{{"process":"hello","instance_id":"{instance}","secrets":{{"password":"hunter2"}}}}"#);
@@ -141,5 +143,45 @@ async fn events_are_those_of_the_named_instances_and_operations_and_of_nobody_el
     {
         running.json("GET", &format!("/events{query}"), "", 400).await;
     }
+    running.server.stop().await;
+}
+
+#[tokio::test]
+async fn without_an_address_of_hello_the_server_starts_and_says_why_the_sample_is_not_offered() {
+    let running = server_with(&[]).await;
+    let refused = running.json("POST", "/operations", r#"{"process":"hello","instance_id":"shop"}"#, 400).await;
+    let why = "field process: is not offered here: the system it calls is not set up; give its address as hello.url";
+    assert_eq!(refused["description"], why);
+    running.json("GET", "/operations", "", 200).await;
+    running.server.stop().await;
+}
+
+#[tokio::test]
+async fn an_operation_whose_version_no_program_has_says_so_in_the_api_and_in_the_figures() {
+    let running = server().await;
+    let id: OperationId = "0198c0de-0000-7000-8000-000000000001".parse().expect("an id");
+    let of_another_program = NewOperation {
+        id,
+        instance_id: "shop".parse().expect("an instance"),
+        kind: OperationType::Update,
+        temporary: false,
+        plan: "hello".to_owned(),
+        process: "hello@99".parse().expect("a process"),
+        budget: hours(1),
+        data: JsonText::empty(),
+        secrets: None,
+        by: "a newer program".to_owned(),
+    };
+    let (store, now) = (&running.server.store().storage, slipway_model::Timestamp::from_micros(1));
+    store.enqueue(of_another_program, now).await.expect("accepted");
+    start(&running, "other").await;
+    let details = running.json("GET", &format!("/operations/{id}"), "", 200).await;
+    let sentence = "no running program has version hello@99; it goes on when one that has it is started";
+    assert_eq!(details["operation"]["stranded"], sentence);
+    let list = running.json("GET", "/operations", "", 200).await;
+    let stranded: Vec<_> = list["operations"].as_array().expect("a list").iter().map(|op| &op["stranded"]).collect();
+    assert_eq!(stranded.iter().filter(|why| why.is_string()).count(), 1, "{list}");
+    let page = running.send("GET", "/metrics", "").await.body;
+    assert!(page.contains("slipway_broker_operations_stranded{process=\"hello@99\"} 1"), "{page}");
     running.server.stop().await;
 }

@@ -17,20 +17,24 @@ pub(crate) struct Running {
 }
 
 pub(crate) async fn server() -> Running {
+    server_with(&[("SLIPWAY_HELLO__URL", "http://127.0.0.1:9")]).await
+}
+
+/// A server with these settings over the usual ones.
+pub(crate) async fn server_with(more: &[(&str, &str)]) -> Running {
     let folder = tempfile::tempdir().expect("a folder");
     let environment = [
         ("SLIPWAY_DATABASE__URL", format!("sqlite:{}", folder.path().join("slipway.db").display())),
         ("SLIPWAY_SECRETS__ACTIVE_KEY", "k1".to_owned()),
         ("SLIPWAY_SECRETS__KEYS__K1", "42".repeat(32)),
         ("SLIPWAY_AUTH__TOKEN", TOKEN.to_owned()),
-        ("SLIPWAY_HELLO__URL", "http://127.0.0.1:9".to_owned()),
         ("SLIPWAY_LISTEN", "127.0.0.1:0".to_owned()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .to_vec();
+    ];
+    let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));
+    let environment = environment.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value)).collect();
     let settings = config::load(&Sources { environment, ..Sources::default() }).expect("good settings");
     let server = Server::start(settings).await.expect("started");
-    server.status().wait_for(|status| *status == slipway_server::Status::Ready).await.expect("ready");
+    server.until_ready().await;
     let address = server.address();
     Running { server, address, _folder: folder }
 }

@@ -37,8 +37,13 @@ pub(crate) trait Queue: Conn {
     /// Forgets up to `$2` records of finished operations from before `$1`.
     const PURGE_RECORDS: &'static str;
 
-    /// Enters a replica. `wall` is our own clock, for a database that has none.
-    fn register(&mut self, replica: &ReplicaId, wall: Timestamp) -> impl Future<Output = Tried<Registration>> + Send;
+    /// Enters a replica with the processes it knows. `wall` is our own clock, for a database that has none.
+    fn register(
+        &mut self,
+        replica: &ReplicaId,
+        known: &str,
+        wall: Timestamp,
+    ) -> impl Future<Output = Tried<Registration>> + Send;
 
     /// Counts a heartbeat; answers whether the replica is registered, and the database's time.
     fn beat(

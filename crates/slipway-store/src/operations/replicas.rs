@@ -1,17 +1,55 @@
-//! Replicas and their leases.
+//! Replicas, their leases, and what they know.
 
-use slipway_model::{OperationId, ReplicaId, Timestamp, ports::Heartbeat};
+use std::collections::BTreeSet;
+
+use slipway_model::{
+    OperationId, ProcessKey, ReplicaId, Timestamp,
+    ports::{Heartbeat, Registration},
+};
 
 use super::{Queue, count};
 use crate::{
     error::Tried,
-    rows::{Cells, counted, peers},
+    rows::{Cells, counted, peers, unreadable},
     sql::{Conn, args},
 };
 
 const PEERS: &str = "SELECT id, beat, at FROM replicas WHERE id <> $1 ORDER BY id";
 const REMOVE: &str = "DELETE FROM replicas WHERE id = $1 AND (CAST($2 AS BIGINT) IS NULL OR beat = $2)";
 const HELD: &str = "SELECT id, fence FROM operations WHERE owner = $1 AND due_at IS NULL ORDER BY id";
+
+const KNOWN: &str = "SELECT known FROM replicas";
+const UNFINISHED: &str = "
+    SELECT process, count(*) AS found FROM operations
+    WHERE state IN ('pending', 'in progress', 'canceling', 'retrying') GROUP BY process";
+
+pub(super) async fn register<C: Queue>(
+    conn: &mut C,
+    replica: &ReplicaId,
+    known: &[ProcessKey],
+    wall: Timestamp,
+) -> Tried<Registration> {
+    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+    conn.register(replica, &serde_json::json!(known).to_string(), wall).await
+}
+
+/// A replica that does not tell what it knows may know anything: while there is one, nothing is stranded.
+pub(super) async fn stranded<C: Conn>(conn: &mut C) -> Tried<Vec<(ProcessKey, usize)>> {
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for row in conn.rows(KNOWN, args![]).await? {
+        let Some(told) = row.maybe_text("known")? else { return Ok(Vec::new()) };
+        known.extend(serde_json::from_str::<Vec<String>>(&told).map_err(unreadable)?);
+    }
+    let mut found = Vec::new();
+    for row in conn.rows(UNFINISHED, args![]).await? {
+        let process = row.text("process")?;
+        if !known.contains(&process) {
+            found.push((process.parse().map_err(unreadable)?, usize::try_from(row.int("found")?).unwrap_or(0)));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
 
 pub(super) async fn heartbeat<C: Queue>(
     conn: &mut C,

@@ -19,8 +19,8 @@ use crate::{
 /// Enters a replica; answers the server's clock, and what the latest heartbeat of anybody left.
 const REGISTER: &str = "
     WITH entered AS (
-        INSERT INTO replicas (id, beat, at)
-        VALUES ($1, 0, coalesce((SELECT engine_at FROM fleet_time), 0)) ON CONFLICT (id) DO NOTHING
+        INSERT INTO replicas (id, beat, at, known)
+        VALUES ($1, 0, coalesce((SELECT engine_at FROM fleet_time), 0), $2) ON CONFLICT (id) DO NOTHING
     )
     SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS wall,
         (SELECT engine_at FROM fleet_time) AS engine_at, (SELECT database_at FROM fleet_time) AS database_at,
@@ -85,8 +85,8 @@ impl Queue for PgConnection {
             WHERE r.at < $1 AND (o.id IS NULL OR o.state IN ('succeeded', 'failed', 'canceled'))
             ORDER BY r.id LIMIT $2)";
 
-    async fn register(&mut self, replica: &ReplicaId, _: Timestamp) -> Tried<Registration> {
-        let row = sqlx::query(REGISTER).bind(replica.as_str()).fetch_one(self).await?;
+    async fn register(&mut self, replica: &ReplicaId, known: &str, _: Timestamp) -> Tried<Registration> {
+        let row = sqlx::query(REGISTER).bind(replica.as_str()).bind(known).fetch_one(self).await?;
         let (engine_at, database_at) = (row.maybe_int("engine_at")?, row.maybe_int("database_at")?);
         Ok(registration(row.int("wall")?, engine_at, database_at, row.flag("has_peers")?))
     }

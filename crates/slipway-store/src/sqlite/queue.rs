@@ -18,8 +18,8 @@ use crate::{
 };
 
 const ENTER: &str = "
-    INSERT INTO replicas (id, beat, at)
-    VALUES ($1, 0, coalesce((SELECT engine_at FROM fleet_time), 0)) ON CONFLICT (id) DO NOTHING";
+    INSERT INTO replicas (id, beat, at, known)
+    VALUES ($1, 0, coalesce((SELECT engine_at FROM fleet_time), 0), $2) ON CONFLICT (id) DO NOTHING";
 const FLEET: &str = "
     SELECT (SELECT engine_at FROM fleet_time) AS engine_at, (SELECT database_at FROM fleet_time) AS database_at,
         EXISTS (SELECT 1 FROM replicas WHERE id <> $1) AS has_peers";
@@ -72,8 +72,8 @@ impl Queue for SqliteConnection {
             WHERE r.at < $1 AND (o.id IS NULL OR o.state IN ('succeeded', 'failed', 'canceled'))
             ORDER BY r.at, r.id LIMIT $2)";
 
-    async fn register(&mut self, replica: &ReplicaId, wall: Timestamp) -> Tried<Registration> {
-        self.run(ENTER, args![replica.as_str()]).await?;
+    async fn register(&mut self, replica: &ReplicaId, known: &str, wall: Timestamp) -> Tried<Registration> {
+        self.run(ENTER, args![replica.as_str(), known]).await?;
         let row = sqlx::query(FLEET).bind(replica.as_str()).fetch_one(self).await?;
         let (engine_at, database_at) = (row.maybe_int("engine_at")?, row.maybe_int("database_at")?);
         Ok(registration(wall.as_micros(), engine_at, database_at, row.flag("has_peers")?))

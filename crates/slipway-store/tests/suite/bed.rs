@@ -142,7 +142,7 @@ impl Bed {
 
     pub(crate) async fn replica(&self, name: &str) -> ReplicaId {
         let id = replica(name);
-        self.store.register(&id).await.expect("registers");
+        self.store.register(&id, &[]).await.expect("registers");
         id
     }
 

@@ -1,7 +1,7 @@
 //! Who gets what, and when.
 
 use slipway_model::{
-    Action, OperationState, OperationType, ProcessKey,
+    Action, NewOperation, OperationState, OperationType, ProcessKey,
     ports::{ClaimRequest, Next, Want},
     state::Class,
 };
@@ -57,6 +57,26 @@ pub(crate) async fn unknown_processes_are_left_for_programs_that_know_them(bed: 
     let known = [known(), vec![process]].concat();
     let claims = bed.store.claim(&ClaimRequest { known, ..request(&me, t(1), 1) }).await.expect("claims").claims;
     assert_eq!(claims.len(), 1);
+}
+
+pub(crate) async fn operations_that_no_registered_replica_can_run_are_counted(bed: Bed) {
+    let key = |text: &str| text.parse::<ProcessKey>().expect("a process");
+    let accept = async |process: &str, instance: &str| {
+        let new = NewOperation { process: key(process), ..bed.asked(OperationType::Update, instance) };
+        bed.store.enqueue(new, t(0)).await.expect("accepted");
+    };
+    let stranded = async || bed.store.stranded().await.expect("counts");
+    for (process, instance) in [("sample@9", "a"), ("sample@9", "b"), ("sample@10", "c"), ("other@1", "d")] {
+        accept(process, instance).await;
+    }
+    assert_eq!(stranded().await, [(key("other@1"), 1), (key("sample@9"), 2), (key("sample@10"), 1)], "nobody is there");
+    let (one, two) = (replica("one"), replica("two"));
+    bed.store.register(&one, &[key("sample@9"), key("sample@10")]).await.expect("registers");
+    assert_eq!(stranded().await, [(key("other@1"), 1)]);
+    bed.store.register(&two, &[key("other@1")]).await.expect("registers");
+    assert_eq!(stranded().await, []);
+    bed.store.release(&one, t(1)).await.expect("leaves");
+    assert_eq!(stranded().await, [(key("sample@9"), 2), (key("sample@10"), 1)]);
 }
 
 pub(crate) async fn the_next_due_time_is_told_unless_more_is_due_now(bed: Bed) {

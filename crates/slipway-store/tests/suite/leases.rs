@@ -86,13 +86,13 @@ pub(crate) async fn a_new_replica_is_told_the_time_of_the_others(bed: Bed) {
     let me = bed.replica("a").await;
     // Engine time may be far from the database's clock: it is what the fleet goes by.
     bed.store.heartbeat(&me, t(1000)).await.expect("beats");
-    let told = bed.store.register(&replica("b")).await.expect("registers");
+    let told = bed.store.register(&replica("b"), &[]).await.expect("registers");
     assert!(told.has_peers);
     assert!(told.gap < secs(60), "{told:?}");
     assert_eq!(told.now, t(1000) + told.gap);
     // Registering again keeps the count, so that nobody takes a beating replica for dead.
     bed.store.heartbeat(&replica("b"), t(1001)).await.expect("beats");
-    bed.store.register(&replica("b")).await.expect("registers again");
+    bed.store.register(&replica("b"), &[]).await.expect("registers again");
     assert_eq!(bed.store.heartbeat(&me, t(1002)).await.expect("beats").peers[0].beat, 1);
 }
 
@@ -100,6 +100,6 @@ pub(crate) async fn a_heartbeat_held_up_on_its_way_does_not_set_the_time_back(be
     let (me, paused) = (bed.replica("me").await, bed.replica("paused").await);
     bed.store.heartbeat(&me, t(1000)).await.expect("beats");
     assert!(bed.store.heartbeat(&paused, t(970)).await.expect("beats late").alive);
-    let told = bed.store.register(&replica("new")).await.expect("registers");
+    let told = bed.store.register(&replica("new"), &[]).await.expect("registers");
     assert_eq!(told.now, t(1000) + told.gap);
 }

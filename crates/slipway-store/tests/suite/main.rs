@@ -57,6 +57,7 @@ on_every_store! {
         a_class_gets_no_more_than_it_wants,
         blocked_operations_take_no_place_of_others,
         unknown_processes_are_left_for_programs_that_know_them,
+        operations_that_no_registered_replica_can_run_are_counted,
         the_next_due_time_is_told_unless_more_is_due_now,
         an_unregistered_replica_gets_nothing,
         a_canceled_pending_operation_is_handed_out_without_starting,

@@ -123,7 +123,7 @@ async fn a_newer_schema_is_refused_and_left_alone() {
         place.run("INSERT INTO schema_migrations (version, name, applied_at) VALUES (7, '0007_future', 0)").await;
         assert_eq!(
             place.refuses(&[("k2", 'b')], "k2").await,
-            "the database schema is version 7 but this program knows only up to 3; start the newer program or restore \
+            "the database schema is version 7 but this program knows only up to 4; start the newer program or restore \
              a backup"
         );
         assert_eq!(place.count("SELECT count(*) FROM key_checks").await, 1, "nothing was written");

@@ -116,7 +116,7 @@ impl<'a> Twins<'a> {
         self.births += 1;
         let id = replica(&format!("r{}", self.births));
         for bed in self.beds {
-            bed.store.register(&id).await.expect("registers");
+            bed.store.register(&id, &[]).await.expect("registers");
         }
         self.alive.push(id);
     }
@@ -314,6 +314,7 @@ impl<'a> Twins<'a> {
         let (filter, now) = (&filter, self.now);
         self.all("list", |store| async move { store.operations(filter).await }).await.expect("lists");
         self.all("due", |store| async move { store.due(now).await }).await.expect("counts");
+        self.all("stranded", |store| async move { store.stranded().await }).await.expect("counts");
     }
 
     async fn look_at_everything(&self) {

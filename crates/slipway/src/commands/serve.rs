@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use slipway_server::{
-    Server, Settings, Signals, Sources, StartError, Store, config, log,
+    Server, Signals, Sources, StartError, config, log,
     manager::{ManagerRole, RoleError},
     provisioner::{self, ProvisionerRole},
 };
@@ -54,23 +54,20 @@ impl ProvisionerFlags {
         provisioner::File::load(path).map_err(Failure::usage)
     }
 
-    /// Starts the role on the broker's database, or on one of its own.
-    async fn start(
-        &self,
-        file: provisioner::File,
-        settings: &Settings,
-        store: Store,
-    ) -> Result<ProvisionerRole, Failure> {
+    /// Starts the role on the server's database; its operations are seen in the server's API.
+    async fn start(&self, file: provisioner::File, server: &Server) -> Result<ProvisionerRole, Failure> {
         let control_plane = provisioner::control_plane(self.provisioner_kubeconfig.as_deref()).await;
         let given = provisioner::Given {
-            storage: store.storage,
-            runtimes: store.runtimes,
+            storage: server.store().storage.clone(),
+            runtimes: server.store().runtimes.clone(),
             control_plane: control_plane.map_err(provisioner_failure)?,
             issuers: Vec::new(),
-            engine: settings.engine.clone(),
+            engine: server.engine_config().clone(),
             file,
         };
-        ProvisionerRole::start(given).await.map_err(provisioner_failure)
+        let role = ProvisionerRole::start(given).await.map_err(provisioner_failure)?;
+        server.supervise(role.supervisor());
+        Ok(role)
     }
 }
 
@@ -117,18 +114,13 @@ impl Serve {
         // The manager alone has no configuration file: it logs as its flags say.
         log::start(&settings.as_ref().map_or_else(|| self.manager.log(), |settings| settings.log.clone()));
         let starting = async {
-            let server = match &settings {
-                Some(settings) if broker => Some(Server::start(settings.clone()).await.map_err(failure)?),
-                _ => None,
+            let server = match settings {
+                Some(settings) if broker => Some(Server::start(settings).await.map_err(failure)?),
+                Some(settings) => Some(Server::start_without_broker(settings).await.map_err(failure)?),
+                None => None,
             };
-            let provisioner = match (file, &settings) {
-                (Some(file), Some(settings)) => {
-                    let store = match &server {
-                        Some(server) => server.store().clone(),
-                        None => Store::open(settings).await.map_err(failure)?,
-                    };
-                    Some(self.provisioner.start(file, settings, store).await?)
-                }
+            let provisioner = match (file, &server) {
+                (Some(file), Some(server)) => Some(self.provisioner.start(file, server).await?),
                 _ => None,
             };
             let role = match role {

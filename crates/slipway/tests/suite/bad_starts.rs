@@ -48,9 +48,6 @@ fn a_wrong_configuration_is_refused_with_code_two() {
         assert_eq!(sentence.matches(said).count(), 1, "once: {sentence}");
     }
     let mut command = serve(&sqlite(folder.path()), HELLO);
-    command.env_remove("SLIPWAY_HELLO__URL");
-    assert!(refused(command, 2).contains("hello.url is missing"));
-    let mut command = serve(&sqlite(folder.path()), HELLO);
     command.args(["--config", "/nowhere/slipway.yaml"]);
     assert!(refused(command, 2).contains("the file /nowhere/slipway.yaml cannot be read"));
     let mut command = serve(&sqlite(folder.path()), HELLO);

@@ -15,7 +15,7 @@ use slipway_clients::{
 };
 use slipway_engine::{Event, SystemClock, SystemRandom};
 use slipway_model::{
-    Class, OperationId, OperationState, ReplicaId, Timestamp,
+    Class, OperationId, OperationState, ProcessKey, ReplicaId, Timestamp,
     operation::Fields,
     ports::{Claim, ClaimRequest, Clock, Commit, CommitOutcome, Next, Runtimes as _, Storage as _, Transport, Want},
     runtime_record::RuntimeId,
@@ -30,6 +30,8 @@ use slipway_provisioner::{
 use slipway_sim::{Listening, systems::director::Director};
 use slipway_store::MemoryStore;
 use tokio::{sync::broadcast, task::JoinHandle};
+
+use crate::newest;
 
 pub(crate) const AUDIENCE: &str = "provisioner";
 pub(crate) const TENANT: &str = "acme";
@@ -47,8 +49,8 @@ impl EnginePort for IdleEngine {
         self.clock.wall()
     }
 
-    fn budget(&self, _: OperationKind) -> Option<Duration> {
-        Some(hours(24))
+    fn process(&self, kind: OperationKind) -> Option<(ProcessKey, Duration)> {
+        Some((newest(kind), hours(24)))
     }
 
     fn news(&self) -> Option<broadcast::Receiver<Event>> {
@@ -241,11 +243,11 @@ impl Bench {
 
     async fn claim(&self) {
         let replica: ReplicaId = "r-tests".parse().expect("a replica");
-        self.store.register(&replica).await.expect("registered");
+        self.store.register(&replica, &[]).await.expect("registered");
         let request = ClaimRequest {
             replica,
             now: SystemClock::default().wall(),
-            known: OperationKind::all().map(OperationKind::process).collect(),
+            known: OperationKind::all().map(newest).collect(),
             wants: Class::ALL.iter().map(|class| Want { class: *class, limit: 100 }).collect(),
         };
         let claimed = self.store.claim(&request).await.expect("claimed");
@@ -260,7 +262,7 @@ impl Bench {
             operation: id,
             instance_id: "x".parse().expect("an instance"),
             kind: slipway_model::OperationType::Update,
-            process: OperationKind::UpgradeShoot.process(),
+            process: newest(OperationKind::UpgradeShoot),
             plan: String::new(),
             state: OperationState::Succeeded,
             last_error: None,

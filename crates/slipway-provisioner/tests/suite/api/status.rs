@@ -210,7 +210,7 @@ async fn a_failed_operation_says_what_why_and_who() {
         .write(&operation, Next::End { state: OperationState::Failed }, |fields| {
             fields.last_error = Some(LastError {
                 message: "the cluster cannot be made: quota".to_owned(),
-                reason: Reason::from("ERR_INFRA_QUOTA_EXCEEDED".to_owned()),
+                reason: Reason::foreign("ERR_INFRA_QUOTA_EXCEEDED"),
                 component: Component::InfrastructureManager,
                 step: "Wait".to_owned(),
             });

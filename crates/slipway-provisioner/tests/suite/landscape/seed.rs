@@ -157,7 +157,7 @@ async fn take(shared: &Shared, request: &Acceptance) {
 async fn end(shared: &Shared, new: &NewOperation) {
     let (store, now) = (&shared.store, shared.clock.wall());
     let replica = "seed".parse().expect("replica");
-    store.register(&replica).await.expect("registered");
+    store.register(&replica, &[]).await.expect("registered");
     let wants = vec![Want { class: new.kind.class(), limit: 1 }];
     let known = vec![new.process.clone()];
     let mut claimed =

@@ -23,6 +23,7 @@ fn state(op: &Operation) -> String {
         _ if op.finished_at.is_some() => op.state.clone(),
         (_, Some(_)) => format!("{} (to be canceled)", op.state),
         (Some(_), None) => format!("{} (paused)", op.state),
+        (None, None) if op.stranded.is_some() => format!("{} (stranded)", op.state),
         (None, None) => op.state.clone(),
     }
 }
@@ -44,6 +45,7 @@ pub(super) fn details(details: &OperationDetails) -> String {
     optional("deadline", op.deadline.clone());
     optional("waits on", op.waits_on.clone().filter(|_| op.finished_at.is_none()));
     optional("next look", op.next_look_at.clone());
+    optional("stranded", op.stranded.clone());
     optional("paused", op.pause.as_ref().map(|wish| format!("by {}: {}", wish.by, wish.why)));
     optional("cancel", op.cancel.as_ref().map(|wish| format!("by {}: {}", wish.by, wish.why)));
     optional(
