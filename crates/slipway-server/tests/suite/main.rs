@@ -4,5 +4,4 @@
 mod auth;
 mod bad_input;
 mod operations;
-mod raw_http;
 mod running;

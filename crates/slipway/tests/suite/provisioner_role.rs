@@ -6,14 +6,13 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use slipway_sandbox::world::{CONTROL_PLANE, GARDEN};
 use slipway_server::provisioner::{LocalIssuer, Scope};
+use slipway_sim::raw_http;
 use tokio::runtime::Runtime as Tokio;
 
 use crate::{
-    landscape::{Landscape, PROJECT, Process},
+    landscape::{Landscape, Process},
     processes::{serve, until},
-    raw_http,
 };
 
 const ISSUER: &str = "https://issuer.example.com";
