@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use slipway_broker::{Broker, processes::TABLES};
-use slipway_engine::{ProcessTable, Row};
+use slipway_broker::Broker;
+use slipway_engine::{ProcessTable, Row, laws};
 use slipway_model::time::spell;
 
-use crate::golden;
+use crate::laws::LAWS;
 
 fn page(table: &ProcessTable<Broker>) -> String {
     let mut text = format!(
@@ -38,18 +38,12 @@ fn rows(rows: &[Row<Broker>]) -> String {
 
 #[test]
 fn every_process_has_its_page_and_it_is_up_to_date() {
-    // Of several versions of a process, the page shows the newest: that is what a new request gets.
-    for table in TABLES {
-        let newest = TABLES.iter().filter(|other| other.name == table.name).map(|other| other.version).max();
-        if newest == Some(table.version) {
-            golden::assert_same(&format!("docs/processes/{}.md", table.name), &page(table));
-        }
-    }
+    LAWS.assert_pages_are_up_to_date(page);
 }
 
 /// The lines of a file from the first that begins with `from` to the next that begins with `to`.
 fn quote(path: &str, from: &str, to: &str) -> String {
-    let text = fs::read_to_string(golden::at(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let text = fs::read_to_string(laws::at(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     let lines: Vec<_> = text.lines().collect();
     let begin = lines.iter().position(|line| line.starts_with(from));
     let begin = begin.unwrap_or_else(|| panic!("no line of {path} begins with {from:?}"));
@@ -81,7 +75,7 @@ fn with_quotes(page: &str) -> String {
 #[test]
 fn the_how_to_quotes_what_is_in_the_files() {
     let path = "docs/how-to-add-a-step.md";
-    let page = fs::read_to_string(golden::at(path)).expect("the how-to");
+    let page = fs::read_to_string(laws::at(path)).expect("the how-to");
     assert!(page.matches("<!-- quote ").count() >= 3, "it quotes the sample step");
-    golden::assert_same(path, &with_quotes(&page));
+    LAWS.assert_same(path, &with_quotes(&page));
 }

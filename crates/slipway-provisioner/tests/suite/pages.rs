@@ -2,9 +2,9 @@
 
 use slipway_engine::{ProcessTable, Row};
 use slipway_model::time::spell;
-use slipway_provisioner::{OperationKind, Provisioner, processes::TABLES};
+use slipway_provisioner::{OperationKind, Provisioner};
 
-use crate::golden;
+use crate::laws::LAWS;
 
 fn page(table: &ProcessTable<Provisioner>) -> String {
     let kind = OperationKind::all().find(|kind| kind.process_name() == table.name).expect("every process has its kind");
@@ -37,11 +37,5 @@ fn rows(rows: &[Row<Provisioner>]) -> String {
 
 #[test]
 fn every_process_has_its_page_and_it_is_up_to_date() {
-    // Of several versions of a process, the page shows the newest: that is what a new request gets.
-    for table in TABLES {
-        let newest = TABLES.iter().filter(|other| other.name == table.name).map(|other| other.version).max();
-        if newest == Some(table.version) {
-            golden::assert_same(&format!("docs/processes/{}.md", table.name), &page(table));
-        }
-    }
+    LAWS.assert_pages_are_up_to_date(page);
 }

@@ -9,8 +9,8 @@
 use std::{
     fs, io,
     net::{IpAddr, SocketAddr},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     ops::Deref,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     time::Duration,
 };

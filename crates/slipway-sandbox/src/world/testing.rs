@@ -19,7 +19,7 @@ use slipway_clients::{
 };
 use slipway_model::time::{millis, secs};
 use slipway_server::provisioner::File;
-use slipway_sim::garden::landscape;
+use slipway_sim::{garden::landscape, systems::reconciler};
 
 use super::{Options, Pace, Plan, World};
 
@@ -105,6 +105,8 @@ impl World {
         let plan = Plan::make(options).await.unwrap_or_else(|error| panic!("no landscape: {error:?}"));
         let world = plan.start().await.unwrap_or_else(|error| panic!("the landscape does not start: {error:?}"));
         world.until_ready().await;
+        // Nobody tells when the Reconciler is done, and the next look is half a minute away.
+        world.systems.reconciler.set_pace(reconciler::Pace::NONE);
         world
     }
 

@@ -3,6 +3,7 @@
 
 mod clouds;
 mod deaths;
+mod failures;
 mod sleep;
 mod upgrades;
 mod what_is_left;
