@@ -195,7 +195,15 @@ impl<'w> LiveCluster<'w> {
 
     /// Asks for a change of fields of `gardenerConfig`.
     pub async fn upgrade(&self, gardener_config: Value) -> OngoingOperation<'w> {
-        let config = json!({ "gardenerConfig": gardener_config });
+        self.upgrade_whole(json!({ "gardenerConfig": gardener_config })).await
+    }
+
+    /// Asks for other administrators.
+    pub async fn set_administrators(&self, people: &[&str]) -> OngoingOperation<'w> {
+        self.upgrade_whole(json!({ "gardenerConfig": {}, "administrators": people })).await
+    }
+
+    async fn upgrade_whole(&self, config: Value) -> OngoingOperation<'w> {
         self.begun(self.world.ask().upgrade_shoot(OWNER, &self.id, &config).await.map(|status| status.id))
     }
 
