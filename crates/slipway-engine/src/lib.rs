@@ -17,6 +17,7 @@ mod engine;
 pub mod events;
 mod hold;
 mod housekeeping;
+pub mod laws;
 mod life;
 pub mod matrix;
 pub mod memory;

@@ -3,3 +3,5 @@
 pub mod bench;
 pub mod engine_sim;
 pub mod world;
+
+pub use world::{Options, World};

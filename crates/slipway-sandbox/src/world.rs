@@ -6,11 +6,13 @@
 //! token, and every object of every cluster. The other simulators forget; a step that finds its work
 //! gone does it again or passes over it.
 
+mod alone;
 mod clusters;
 mod folder;
-mod landscape;
+mod managing;
 mod provisioning;
 mod systems;
+mod testing;
 
 use std::{
     io,
@@ -21,29 +23,33 @@ use std::{
 use slipway_server::{
     ConfigError, News, Server, Settings, Sources, StartError, config,
     manager::{ManagerRole, RoleError},
-    provisioner,
+    provisioner::{self, File, ProvisionerRole},
     systems::UsedBy,
 };
 use slipway_sim::{Listening, Systems};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
+use alone::Alone;
 use folder::Folder;
 
-pub(crate) use landscape::configuration;
-
-pub use clusters::{CONTROL_PLANE, Clusters, ClustersError, GARDEN, Open};
+pub use clusters::{Clusters, ClustersError, Open};
 pub use folder::FolderError;
-pub use slipway_sim::garden::Pace;
+pub use managing::configuration;
+pub use slipway_sim::{
+    garden::Pace,
+    ground::{CONTROL_PLANE, GARDEN},
+};
+pub use testing::{LiveCluster, NewCluster, OngoingOperation, TENANT, cluster_on, gcp};
 
 /// What to start.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where everything is kept.
-    pub data_dir: PathBuf,
+    /// Where everything is kept; in a folder that goes with the landscape if nowhere.
+    pub data_dir: Option<PathBuf>,
     /// Where the API listens.
     pub listen: SocketAddr,
-    /// Where the provisioner listens.
-    pub provisioner: SocketAddr,
+    /// Where the provisioner listens and what is set about it. Its systems and its project are the landscape's.
+    pub provisioner: File,
     /// How fast time passes in the garden.
     pub pace: Pace,
     /// All chance of the garden comes from this.
@@ -59,6 +65,9 @@ pub enum UpError {
     /// The data folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// A role cannot have threads of its own.
+    #[error("this machine has no threads left for us")]
+    Threads(#[from] io::Error),
     /// A simulator cannot listen.
     #[error("the simulators cannot listen on this machine")]
     Simulator(#[source] io::Error),
@@ -85,7 +94,12 @@ impl UpError {
         match self {
             Self::Config(_) | Self::Manager(RoleError::Files(_)) => true,
             Self::Server(error) => error.is_configuration(),
-            Self::Folder(_) | Self::Simulator(_) | Self::Clusters(_) | Self::Manager(_) | Self::Provisioner(_) => false,
+            Self::Folder(_)
+            | Self::Threads(_)
+            | Self::Simulator(_)
+            | Self::Clusters(_)
+            | Self::Manager(_)
+            | Self::Provisioner(_) => false,
         }
     }
 }
@@ -94,7 +108,7 @@ impl UpError {
 pub struct World {
     server: Server,
     provisioning: provisioning::Provisioning,
-    manager: ManagerRole,
+    manager: Alone<ManagerRole>,
     clusters: Clusters,
     folder: Folder,
     systems: Systems,
@@ -105,7 +119,7 @@ pub struct World {
 /// begins between the two.
 pub struct Plan {
     settings: Settings,
-    provisioner: SocketAddr,
+    provisioner: File,
     pace: Pace,
     clusters: Clusters,
     folder: Folder,
@@ -117,7 +131,10 @@ impl Plan {
     /// Takes the data folder, makes what is missing in it, and starts the simulators and the clusters.
     pub async fn make(options: Options) -> Result<Self, UpError> {
         let Options { data_dir, listen, provisioner, pace, seed, environment } = options;
-        let folder = Folder::take(&data_dir)?;
+        let folder = match data_dir {
+            Some(path) => Folder::take(&path)?,
+            None => Folder::take_temporary()?,
+        };
         let systems = Systems::default();
         let mut listening = systems.listen().await.map_err(UpError::Simulator)?;
         let mut sources = Sources { file: None, environment: folder.variables(), flags: Vec::new() };
@@ -129,7 +146,7 @@ impl Plan {
         sources.flags.push(("listen".to_owned(), listen.to_string()));
         let settings = config::load(&sources)?;
         let clusters = Clusters::start(folder.path(), listen.ip(), pace, seed).await?;
-        listening.push((GARDEN, clusters.garden().control().await.map_err(UpError::Simulator)?));
+        listening.push((GARDEN, clusters.garden.control().await.map_err(UpError::Simulator)?));
         Ok(Self { settings, provisioner, pace, clusters, folder, systems, listening })
     }
 
@@ -143,14 +160,14 @@ impl Plan {
         let Self { settings, provisioner, pace, clusters, folder, systems, listening } = self;
         let server = Server::start(settings).await?;
         tokio::spawn(pass_on(systems.hello.reads(), server.news()));
-        let manager = landscape::manage(folder.path(), &clusters).await?;
+        let manager = managing::manage(folder.path(), &clusters).await?;
         let place = provisioning::Place {
             folder: &folder,
             server: &server,
             clusters: &clusters,
             systems: &systems,
             outside: systems::settings(UsedBy::Provisioner, &systems, &listening),
-            listen: provisioner,
+            file: provisioner,
             pace,
         };
         let provisioning = provisioning::Provisioning::start(place).await?;
@@ -189,12 +206,12 @@ impl World {
 
     /// Where the provisioner listens.
     pub fn provisioner(&self) -> SocketAddr {
-        self.provisioning.role.address()
+        self.provisioning.address
     }
 
     /// Where the provisioner's figures are.
     pub fn provisioner_metrics(&self) -> Option<SocketAddr> {
-        self.provisioning.role.metrics_address()
+        self.provisioning.role.look(ProvisionerRole::metrics_address).flatten()
     }
 
     /// The file with a token for the provisioner.
@@ -212,11 +229,6 @@ impl World {
         self.listening.iter().map(|(name, socket)| (*name, socket.url()))
     }
 
-    /// How the infrastructure manager is.
-    pub fn manager(&self) -> slipway_server::manager::Probe {
-        self.manager.probe()
-    }
-
     /// The clusters.
     pub fn clusters(&self) -> &Clusters {
         &self.clusters
@@ -229,9 +241,40 @@ impl World {
 
     /// Stops in good order.
     pub async fn stop(self) {
-        self.provisioning.role.stop().await;
+        self.stop_provisioner().await;
         self.server.stop().await;
         // Dropped, not said goodbye to: it holds no Lease here, and nothing of it is lost.
         drop(self.manager);
+    }
+
+    /// The provisioner stops in good order. The rest of the landscape goes on.
+    pub async fn stop_provisioner(&self) {
+        self.provisioning.role.stop(ProvisionerRole::stop).await;
+    }
+
+    /// The provisioner dies as by `kill -9`.
+    pub async fn kill_provisioner(&self) {
+        self.provisioning.role.kill().await;
+    }
+
+    /// Another provisioner, at the same address and on the same database.
+    pub async fn start_provisioner(&self) -> Result<(), UpError> {
+        self.provisioning.start_again().await
+    }
+
+    /// The infrastructure manager stops in good order.
+    pub async fn stop_manager(&self) {
+        self.manager.stop(ManagerRole::stop).await;
+    }
+
+    /// The infrastructure manager dies as by `kill -9`.
+    pub async fn kill_manager(&self) {
+        self.manager.kill().await;
+    }
+
+    /// Another infrastructure manager, which knows only what Kubernetes remembers.
+    pub async fn start_manager(&self) -> Result<(), UpError> {
+        self.manager.replace(managing::manage(self.folder.path(), &self.clusters).await?);
+        Ok(())
     }
 }

@@ -53,4 +53,5 @@ pub mod window;
 mod run;
 
 pub use clock::{Clock, Pace};
+pub(crate) use run::CLUSTER;
 pub use run::{Driver, Error, Garden, Options};

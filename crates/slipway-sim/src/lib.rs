@@ -9,12 +9,15 @@
 pub mod agent;
 pub mod dial;
 pub mod garden;
+pub mod ground;
 mod kept;
 pub mod listening;
+pub mod raw_http;
 pub mod real;
 pub mod systems;
 
 pub use dial::{Dial, Fault};
+pub use ground::Ground;
 use kube_sandbox::clock;
 pub use listening::Listening;
 pub use systems::{SYSTEMS, System, Systems};

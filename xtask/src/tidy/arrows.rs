@@ -31,16 +31,24 @@ static ARROWS: &[Arrow] = &[
     arrow("slipway-provisioner", SERVICE, LANDSCAPE),
     arrow("slipway-manager", &["slipway-model", "slipway-kube"], LANDSCAPE),
     arrow("slipway-dashboard", &["slipway-model", "slipway-clients"], &[]),
-    arrow("slipway-server", SERVER, &[]),
+    arrow("slipway-server", SERVER, &["slipway-sim"]),
     arrow("kube-sandbox", &[], &[]),
     arrow("slipway-sim", &["kube-sandbox"], &[]),
-    // Beside the product as a whole, the sandbox judges and measures the engine and the stores alone.
+    // Beside the product as a whole, asked as its users ask, the sandbox judges and measures the engine and the stores alone.
     arrow(
         "slipway-sandbox",
-        &["slipway-server", "slipway-sim", "kube-sandbox", "slipway-engine", "slipway-store", "slipway-model"],
+        &[
+            "slipway-server",
+            "slipway-sim",
+            "kube-sandbox",
+            "slipway-engine",
+            "slipway-store",
+            "slipway-model",
+            "slipway-clients",
+        ],
         &[ANY],
     ),
-    arrow("slipway", &["slipway-server", "slipway-sandbox", "slipway-clients"], &[]),
+    arrow("slipway", &["slipway-server", "slipway-sandbox", "slipway-clients"], &["slipway-sim"]),
     arrow("xtask", &[], &[]),
 ];
 

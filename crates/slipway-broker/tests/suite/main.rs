@@ -1,6 +1,5 @@
 //! The broker's processes as wholes: against the simulators, on simulated time and over sockets.
 
-mod golden;
 mod laws;
 mod matrix;
 mod pages;

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use slipway_broker::{Broker, processes::TABLES};
-use slipway_engine::{ProcessTable, Row};
+use slipway_broker::Broker;
+use slipway_engine::{ProcessTable, Row, laws};
 use slipway_model::time::spell;
 
-use crate::golden;
+use crate::laws::LAWS;
 
 fn page(table: &ProcessTable<Broker>) -> String {
     format!(
@@ -30,13 +30,6 @@ fn all_rows(table: &ProcessTable<Broker>) -> String {
     text
 }
 
-/// All versions of a process, newest first.
-fn versions(name: &str) -> Vec<&'static ProcessTable<Broker>> {
-    let mut found: Vec<_> = TABLES.iter().copied().filter(|table| table.name == name).collect();
-    found.sort_by_key(|table| std::cmp::Reverse(table.version));
-    found
-}
-
 fn rows(rows: &[Row<Broker>]) -> String {
     let mut text = String::from("| Stage | Weight | Step | Component | One run |\n|---|---|---|---|---|\n");
     for Row { stage, weight, step } in rows {
@@ -49,23 +42,12 @@ fn rows(rows: &[Row<Broker>]) -> String {
 
 #[test]
 fn every_process_has_its_page_and_it_is_up_to_date() {
-    // Of several versions of a process, the page shows the newest first: that is what a new request gets.
-    for newest in TABLES.iter().filter(|table| versions(table.name)[0].version == table.version) {
-        let mut text = page(newest);
-        for old in &versions(newest.name)[1..] {
-            text.push_str(&format!(
-                "\n## Version {}, for operations that began on it\n\n{}",
-                old.version,
-                all_rows(old)
-            ));
-        }
-        golden::assert_same(&format!("docs/processes/{}.md", newest.name), &text);
-    }
+    LAWS.assert_pages_are_up_to_date(page, all_rows);
 }
 
 /// The lines of a file from the first that begins with `from` to the next that begins with `to`.
 fn quote(path: &str, from: &str, to: &str) -> String {
-    let text = fs::read_to_string(golden::at(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let text = fs::read_to_string(laws::at(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     let lines: Vec<_> = text.lines().collect();
     let begin = lines.iter().position(|line| line.starts_with(from));
     let begin = begin.unwrap_or_else(|| panic!("no line of {path} begins with {from:?}"));
@@ -97,7 +79,7 @@ fn with_quotes(page: &str) -> String {
 #[test]
 fn the_how_to_quotes_what_is_in_the_files() {
     let path = "docs/how-to-add-a-step.md";
-    let page = fs::read_to_string(golden::at(path)).expect("the how-to");
+    let page = fs::read_to_string(laws::at(path)).expect("the how-to");
     assert!(page.matches("<!-- quote ").count() >= 3, "it quotes the sample step");
-    golden::assert_same(path, &with_quotes(&page));
+    LAWS.assert_same(path, &with_quotes(&page));
 }

@@ -3,7 +3,7 @@
 use kube_sandbox::cluster::Place;
 use serde_json::json;
 
-use crate::world::{CORE, PROJECT, World, runtime};
+use crate::world::{PROJECT, SHOOTS, World, runtime};
 
 async fn ready() -> World {
     let world = World::start().await;
@@ -62,7 +62,7 @@ async fn a_changed_label_reaches_the_shoot_the_gardener_cluster_and_the_secret()
         .await;
     world
         .until("the GardenerCluster follows", || {
-            world.cluster("shop").expect("there")["metadata"]["labels"][key] == "moved"
+            world.gardener_cluster("shop").expect("there")["metadata"]["labels"][key] == "moved"
         })
         .await;
     world
@@ -139,7 +139,7 @@ async fn administrators_are_added_and_former_ones_removed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shoot_that_fails_later_is_told_and_its_recovery_too() {
     let world = ready().await;
-    let place = Place { group: CORE, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "status" };
+    let place = Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "status" };
     world.garden.clock().set_pace(slipway_sim::garden::Pace::Manual);
     let fail = |shoot: &mut serde_json::Value| {
         shoot["status"]["lastOperation"]["state"] = json!("Failed");

@@ -4,7 +4,7 @@ use kube_sandbox::{cluster::Place, http::Trouble, status::Status};
 use serde_json::json;
 use slipway_manager::Settings;
 
-use crate::world::{CORE, PROJECT, With, World, runtime};
+use crate::world::{PROJECT, SHOOTS, With, World, runtime};
 
 /// W6: the Shoot vanished first, and the rest goes all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -19,7 +19,7 @@ async fn a_runtime_whose_shoot_is_gone_already_leaves_nothing_behind() {
         .await;
     world.until_idle().await;
     world.kill();
-    let place = Place { group: CORE, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "" };
+    let place = Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "" };
     world
         .garden
         .cluster()
@@ -33,7 +33,7 @@ async fn a_runtime_whose_shoot_is_gone_already_leaves_nothing_behind() {
     world.delete("shop").await;
     world.begin();
     world.until_gone("shop").await;
-    assert!(world.cluster("shop").is_none() && world.secret("shop").is_none());
+    assert!(world.gardener_cluster("shop").is_none() && world.secret("shop").is_none());
     assert!(world.garden.cluster().get("", "configmaps", PROJECT, "structured-auth-config-shop").is_none());
 }
 
@@ -81,7 +81,9 @@ async fn a_deletion_goes_on_whatever_fails_on_its_way() {
     world.delete("shop").await;
     world.until_gone("shop").await;
     world.heal();
-    assert!(world.shoot("shop").is_none() && world.cluster("shop").is_none() && world.secret("shop").is_none());
+    assert!(
+        world.shoot("shop").is_none() && world.gardener_cluster("shop").is_none() && world.secret("shop").is_none()
+    );
 }
 
 /// W16: a mass of deletions is held after the first few, until somebody confirms.

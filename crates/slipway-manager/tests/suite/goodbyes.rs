@@ -19,7 +19,7 @@ use slipway_model::{
 };
 use tokio::sync::watch;
 
-use crate::world::{CORE, GardenTime, NAMESPACE, PATIENCE, PROJECT, Seeded, With, World, files, runtime};
+use crate::world::{GardenTime, NAMESPACE, PATIENCE, PROJECT, SHOOTS, Seeded, With, World, files, runtime};
 
 struct StandingStill;
 
@@ -124,5 +124,5 @@ async fn a_write_under_way_is_waited_for_no_other_begins_and_only_then_the_lease
     assert_eq!(clock::within(PATIENCE, stop).await, Some(Goodbye::Complete));
     assert_eq!(holder(&world), "");
     assert_eq!(slow.writes()[before.len()..], ["leases"], "the pass ended between two calls");
-    assert_eq!(world.garden.cluster().list(CORE, "shoots", PROJECT).len(), 1);
+    assert_eq!(world.garden.cluster().list(SHOOTS, "shoots", PROJECT).len(), 1);
 }

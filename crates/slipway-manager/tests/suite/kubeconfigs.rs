@@ -60,7 +60,8 @@ async fn a_kubeconfig_is_replaced_long_before_it_ends_and_not_earlier() {
     assert_eq!(world.requests("garden", true) - before, 1, "one request");
     world
         .until("it is told", || {
-            world.cluster("shop").expect("there")["status"]["conditions"][0]["reason"] == "KubeconfigSecretRotated"
+            world.gardener_cluster("shop").expect("there")["status"]["conditions"][0]["reason"]
+                == "KubeconfigSecretRotated"
         })
         .await;
     world.inside("shop", "/api/v1/namespaces").await;
@@ -76,7 +77,7 @@ async fn a_forced_rotation_never_leaves_the_secret_without_content() {
     world.until("another kubeconfig is there", || config(&world) != first).await;
     world
         .until("the wish is gone", || {
-            world.cluster("shop").expect("there")["metadata"]["annotations"].get(key).is_none()
+            world.gardener_cluster("shop").expect("there")["metadata"]["annotations"].get(key).is_none()
         })
         .await;
     world.until_idle().await;
@@ -108,7 +109,7 @@ async fn a_garden_that_gives_no_kubeconfig_is_told_in_its_own_words_and_asked_ag
     world.begin();
     world.apply(runtime("shop")).await;
     world.until("it is told", || world.message("shop", "KubeconfigReady").contains("the CA is not there yet")).await;
-    let cluster = world.cluster("shop").expect("there");
+    let cluster = world.gardener_cluster("shop").expect("there");
     assert_eq!(
         (&cluster["status"]["state"], &cluster["status"]["conditions"][0]["reason"]),
         (&json!("Error"), &json!("FailedToGetKubeconfig"))

@@ -96,10 +96,6 @@ impl Landscape {
         let namespaces: Api<DynamicObject> = Api::all_with(landscape.kcp.clone(), &resource("", "v1", "Namespace"));
         let object = serde_json::from_value(namespace).expect("an object");
         namespaces.create(&PostParams::default(), &object).await.expect("a namespace");
-        let policy = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "audit-policy", "namespace": PROJECT},
-            "data": {"policy": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"}});
-        let object = serde_json::from_value(policy).expect("an object");
-        landscape.garden_api("", "ConfigMap").create(&PostParams::default(), &object).await.expect("a policy");
         landscape
     }
 

@@ -102,7 +102,7 @@ async fn a_dry_run_changes_nothing_anywhere() {
     };
     world.until("the Shoot was tried", tried).await;
     world.until_idle().await;
-    assert!(world.shoot("shop").is_none() && world.cluster("shop").is_none());
+    assert!(world.shoot("shop").is_none() && world.gardener_cluster("shop").is_none());
     let runtime = world.runtime("shop").expect("there");
     assert!(runtime["metadata"].get("finalizers").is_none(), "{runtime}");
 }

@@ -41,7 +41,7 @@ async fn a_runtime_becomes_a_cluster_with_a_kubeconfig_that_works_and_leaves_not
         .iter()
         .any(|one| one["subjects"][0]["name"] == "admin@example.com");
     assert!(bound, "{bindings}");
-    let (cluster, secret) = (world.cluster("shop").expect("there"), world.secret("shop").expect("there"));
+    let (cluster, secret) = (world.gardener_cluster("shop").expect("there"), world.secret("shop").expect("there"));
     assert_eq!(cluster["metadata"]["ownerReferences"][0]["kind"], "Runtime");
     assert_eq!(secret["metadata"]["ownerReferences"][0]["kind"], "GardenerCluster");
     assert_eq!(secret["metadata"]["labels"]["kyma-project.io/shoot-name"], "shop");
@@ -50,7 +50,9 @@ async fn a_runtime_becomes_a_cluster_with_a_kubeconfig_that_works_and_leaves_not
 
     world.delete("shop").await;
     world.until_gone("shop").await;
-    assert!(world.cluster("shop").is_none() && world.secret("shop").is_none() && world.shoot("shop").is_none());
+    assert!(
+        world.gardener_cluster("shop").is_none() && world.secret("shop").is_none() && world.shoot("shop").is_none()
+    );
     let maps = world.garden.cluster().list("", "configmaps", "garden-dev");
     let left: Vec<&Value> =
         maps.iter().filter(|map| map["metadata"]["name"] == "structured-auth-config-shop").collect();

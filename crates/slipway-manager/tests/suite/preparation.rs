@@ -85,7 +85,7 @@ async fn what_went_well_is_told_up_to_the_first_that_did_not_and_the_rest_follow
         broken.is_healed.store(true, Ordering::SeqCst);
         world.until_state("shop", "Ready").await;
         assert_eq!(types(&world)[2..], [NAMESPACE, INSIDE, ADMINISTRATORS], "{plural}");
-        let cluster = world.cluster("shop").expect("a GardenerCluster");
+        let cluster = world.gardener_cluster("shop").expect("a GardenerCluster");
         let hash = &cluster["metadata"]["annotations"][annotations::PREPARED_HASH];
         assert!(hash.is_string(), "what it was prepared with is written down: {cluster}");
     }

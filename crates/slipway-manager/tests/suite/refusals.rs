@@ -14,7 +14,7 @@ use kube_sandbox::{
 };
 use serde_json::{Value, json};
 
-use crate::world::{CORE, PROJECT, With, World, runtime};
+use crate::world::{PROJECT, SHOOTS, With, World, runtime};
 
 /// Creates a Runtime that cannot work, and answers what it is told.
 async fn refused(change: impl Fn(&mut Value)) -> (World, String, String) {
@@ -253,7 +253,7 @@ async fn a_shoot_that_gardener_gave_up_is_asked_for_again() {
     assert_eq!(world.state("shop"), "Pending");
     world.garden.clear_faults("");
     world.until_state("shop", "Ready").await;
-    let shoot = world.garden.cluster().get(CORE, "shoots", PROJECT, "shop").expect("there");
+    let shoot = world.garden.cluster().get(SHOOTS, "shoots", PROJECT, "shop").expect("there");
     let retries =
         shoot["metadata"]["annotations"]["infrastructuremanager.kyma-project.io/retries"].as_str().unwrap_or_default();
     assert!(retries.contains(':'), "{shoot}");

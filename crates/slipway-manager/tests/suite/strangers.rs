@@ -4,9 +4,10 @@ use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube_sandbox::cluster::Place;
 use serde_json::{Value, json};
 
-use crate::world::{CORE, PROJECT, With, World, files, runtime};
+use crate::world::{PROJECT, SHOOTS, With, World, files, runtime};
 
-const SHOP: Place<'static> = Place { group: CORE, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "" };
+const SHOP: Place<'static> =
+    Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "" };
 
 async fn ready(with: With) -> World {
     let world = World::with(with).await;
@@ -114,7 +115,7 @@ async fn a_shoot_moves_to_its_credentials_binding_although_another_tool_owns_the
     let mut shoot = shoot.expect("rendered").into_value();
     assert_eq!(shoot["spec"]["secretBindingName"], "aws");
     shoot["spec"]["kubernetes"].as_object_mut().expect("an object").remove("kubeAPIServer");
-    let kind = kube::core::GroupVersionKind::gvk(CORE, "v1beta1", "Shoot");
+    let kind = kube::core::GroupVersionKind::gvk(SHOOTS, "v1beta1", "Shoot");
     let api: Api<DynamicObject> =
         Api::namespaced_with(world.garden.client().expect("a client"), PROJECT, &ApiResource::from_gvk(&kind));
     let made = api.patch("shop", &PatchParams::apply("another-tool"), &Patch::Apply(shoot)).await.expect("a Shoot");

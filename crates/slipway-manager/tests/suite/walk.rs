@@ -21,7 +21,7 @@ use slipway_model::{
 
 use crate::{
     sweep::stage::{self, NAME, Stage},
-    world::{GROUP, Paced, Seeded, files},
+    world::{Paced, RUNTIMES, Seeded, files},
 };
 
 /// Steps of all walks together.
@@ -226,7 +226,7 @@ impl Walk {
 
     async fn write(&self, wish: &Value) -> Result<Value, String> {
         let place = kube_sandbox::cluster::Place {
-            group: GROUP,
+            group: RUNTIMES,
             plural: "runtimes",
             namespace: crate::world::NAMESPACE,
             name: NAME,
@@ -317,7 +317,7 @@ async fn judge(
 async fn walk(seed: u64, steps: usize) {
     let mut walk = Walk::begin(seed).await;
     let wrong: Arc<Mutex<Vec<String>>> = Arc::default();
-    let watch = walk.stage.world.kcp.watch(GROUP, "runtimes", None).expect("a watch");
+    let watch = walk.stage.world.kcp.watch(RUNTIMES, "runtimes", None).expect("a watch");
     let judging = tokio::spawn(judge(watch, walk.bad.clone(), wrong.clone()));
     walk.until("it does not become ready", || walk.missing()).await;
     let mut sick = false;

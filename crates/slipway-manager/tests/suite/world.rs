@@ -5,6 +5,7 @@
 //! what should come true, and patience only ends a test that has failed anyway.
 
 use std::{
+    ops::Deref,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -15,10 +16,9 @@ use std::{
 use jiff::SignedDuration;
 use kube_sandbox::{
     clock,
-    cluster::{Cluster, Place},
+    cluster::Place,
     delete::Options as Deletion,
     http::{Seen, Trouble},
-    server::{Server, Settings as ServerSettings},
 };
 use serde_json::{Value, json};
 use slipway_kube::access::Calls;
@@ -31,14 +31,15 @@ use slipway_model::{
     ports::{BoxFuture, Clock, Random},
     time::{Timestamp, secs},
 };
-use slipway_sim::garden::{self, Garden, Pace};
+pub(crate) use slipway_sim::ground::{NAMESPACE, PROJECT, RUNTIMES, SHOOTS};
+use slipway_sim::{
+    Ground,
+    garden::{self, Pace},
+    ground::CONTROL_PLANE,
+};
 
 /// Longer than anything takes, even beside other tests on a slow machine.
 pub(crate) const PATIENCE: Duration = secs(30);
-pub(crate) const NAMESPACE: &str = "kcp-system";
-pub(crate) const PROJECT: &str = "garden-dev";
-pub(crate) const GROUP: &str = "infrastructuremanager.kyma-project.io";
-pub(crate) const CORE: &str = "core.gardener.cloud";
 
 /// Time of the manager: real, times a factor.
 pub(crate) struct Paced {
@@ -114,11 +115,22 @@ impl Default for With {
 }
 
 pub(crate) struct World {
-    pub(crate) server: Server,
-    pub(crate) garden: Garden,
-    pub(crate) kcp: Cluster,
+    ground: Ground,
     pub(crate) manager: Mutex<Option<Manager>>,
     with: With,
+}
+
+impl Deref for World {
+    type Target = Ground;
+
+    fn deref(&self) -> &Ground {
+        &self.ground
+    }
+}
+
+/// The definitions of our kinds, as JSON.
+pub(crate) fn definitions() -> Vec<Value> {
+    slipway_kube::crds::all().iter().map(|definition| serde_json::to_value(definition).expect("JSON")).collect()
 }
 
 pub(crate) fn files() -> Files {
@@ -158,19 +170,9 @@ impl World {
 
     /// Clusters and garden; the manager comes later.
     pub(crate) async fn without_manager(with: With) -> Self {
-        let server = Server::start(ServerSettings::default()).await.expect("a server");
-        let kcp = server.add_cluster("kcp").await.expect("a cluster");
         let options = garden::Options { pace: with.pace, ..garden::Options::default() };
-        let garden = Garden::on(server.clone(), options).await.expect("a garden");
-        for definition in slipway_kube::crds::all() {
-            kcp.create(serde_json::to_value(definition).expect("json")).await.expect("a definition");
-        }
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
-        kcp.create(namespace).await.expect("a namespace");
-        let policy = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "audit-policy", "namespace": PROJECT},
-            "data": {"policy": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"}});
-        garden.cluster().create(policy).await.expect("a policy");
-        Self { server, garden, kcp, manager: Mutex::new(None), with }
+        let ground = Ground::start(definitions(), options).await.expect("a control plane and a garden");
+        Self { ground, manager: Mutex::new(None), with }
     }
 
     /// Starts a manager; another one if there was one.
@@ -191,7 +193,7 @@ impl World {
         let parts = Parts {
             settings,
             files: files(),
-            kcp: self.server.client("kcp").expect("a client"),
+            kcp: self.server.client(CONTROL_PLANE).expect("a client"),
             garden: self.garden.client().expect("a client"),
             clock: Paced::new(self.with.factor),
             garden_time: Arc::new(GardenTime(self.garden.clock().clone())),
@@ -220,34 +222,18 @@ impl World {
     }
 
     pub(crate) async fn edit(&self, name: &str, change: impl FnMut(&mut Value)) {
-        let place = Place { group: GROUP, plural: "runtimes", namespace: NAMESPACE, name, subresource: "" };
+        let place = Place { group: RUNTIMES, plural: "runtimes", namespace: NAMESPACE, name, subresource: "" };
         self.kcp.update(&place, change).await.expect("an edit");
     }
 
     pub(crate) async fn edit_cluster(&self, name: &str, change: impl FnMut(&mut Value)) {
-        let place = Place { group: GROUP, plural: "gardenerclusters", namespace: NAMESPACE, name, subresource: "" };
+        let place = Place { group: RUNTIMES, plural: "gardenerclusters", namespace: NAMESPACE, name, subresource: "" };
         self.kcp.update(&place, change).await.expect("an edit");
     }
 
     pub(crate) async fn delete(&self, name: &str) {
-        let place = Place { group: GROUP, plural: "runtimes", namespace: NAMESPACE, name, subresource: "" };
+        let place = Place { group: RUNTIMES, plural: "runtimes", namespace: NAMESPACE, name, subresource: "" };
         self.kcp.delete(&place, &Deletion::default()).await.expect("a deletion");
-    }
-
-    pub(crate) fn runtime(&self, name: &str) -> Option<Value> {
-        self.kcp.get(GROUP, "runtimes", NAMESPACE, name)
-    }
-
-    pub(crate) fn cluster(&self, name: &str) -> Option<Value> {
-        self.kcp.get(GROUP, "gardenerclusters", NAMESPACE, name)
-    }
-
-    pub(crate) fn secret(&self, name: &str) -> Option<Value> {
-        self.kcp.get("", "secrets", NAMESPACE, &format!("kubeconfig-{name}"))
-    }
-
-    pub(crate) fn shoot(&self, name: &str) -> Option<Value> {
-        self.garden.cluster().get(CORE, "shoots", PROJECT, name)
     }
 
     pub(crate) fn state(&self, name: &str) -> String {
@@ -280,12 +266,7 @@ impl World {
             }
         };
         if clock::within(PATIENCE, asking).await.is_none() {
-            let runtimes = self.kcp.list(GROUP, "runtimes", NAMESPACE);
-            let told: Vec<String> =
-                runtimes.iter().map(|it| format!("{}: {}", it["metadata"]["name"], it["status"])).collect();
-            let shoots: Vec<String> =
-                self.garden.shoots().iter().map(|it| format!("{}: {}", it["metadata"]["name"], it["status"])).collect();
-            panic!("it did not come true that {what}\nRuntimes {told:#?}\nShoots {shoots:#?}");
+            panic!("it did not come true that {what}\n{}", self.describe());
         }
     }
 

@@ -33,18 +33,20 @@ use slipway_model::{
     time::{hours, mins, secs},
 };
 use slipway_provisioner::{Deadlines, Installer, OperationKind, Systems, domain::Connect};
-use slipway_sim::{agent::Agents, systems::reconciler::Pace};
+pub(crate) use slipway_sim::ground::{CONTROL_PLANE, NAMESPACE};
+use slipway_sim::{agent::Agents, ground::control_plane, systems::reconciler::Pace};
 use slipway_store::MemoryStore;
 use tokio::{sync::OnceCell, task::JoinHandle};
 
 use seed::TENANT;
 
-/// The control plane's cluster.
-pub(crate) const CONTROL_PLANE: &str = "kcp";
 /// The customer's cluster.
 pub(crate) const SHOOT: &str = "shoot--p--c";
-/// Where Runtimes are.
-pub(crate) const NAMESPACE: &str = "kcp-system";
+
+/// The definitions of our kinds, as JSON.
+pub(crate) fn definitions() -> Vec<Value> {
+    crds::all().iter().map(|definition| serde_json::to_value(definition).expect("JSON")).collect()
+}
 
 /// Who installs Kyma.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,16 +65,10 @@ pub(crate) struct Ground {
 impl Ground {
     pub(crate) async fn new() -> Self {
         let server = Server::start(Settings::default()).await.expect("a server");
-        let control_plane = server.add_cluster(CONTROL_PLANE).await.expect("a cluster");
+        let mut kinds = definitions();
+        kinds.push(seed::kyma_definition());
+        control_plane(&server, kinds).await.expect("a control plane");
         server.add_cluster(SHOOT).await.expect("a cluster");
-        for definition in crds::all() {
-            let definition = serde_json::to_value(definition).expect("a definition");
-            control_plane.create(definition).await.expect("served");
-        }
-        control_plane.create(seed::kyma_definition()).await.expect("served");
-        let namespace =
-            serde_json::json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
-        control_plane.create(namespace).await.expect("made");
         Self { server, count: Arc::default() }
     }
 

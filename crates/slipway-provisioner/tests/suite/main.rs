@@ -2,7 +2,6 @@
 //! simulated time.
 
 mod api;
-mod golden;
 mod landscape;
 mod laws;
 mod matrix;

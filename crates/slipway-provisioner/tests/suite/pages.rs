@@ -2,9 +2,9 @@
 
 use slipway_engine::{ProcessTable, Row};
 use slipway_model::time::spell;
-use slipway_provisioner::{OperationKind, Provisioner, processes::TABLES};
+use slipway_provisioner::{OperationKind, Provisioner};
 
-use crate::golden;
+use crate::laws::LAWS;
 
 fn page(table: &ProcessTable<Provisioner>) -> String {
     let kind = OperationKind::all().find(|kind| kind.process_name() == table.name).expect("every process has its kind");
@@ -31,13 +31,6 @@ fn all_rows(table: &ProcessTable<Provisioner>) -> String {
     text
 }
 
-/// All versions of a process, newest first.
-fn versions(name: &str) -> Vec<&'static ProcessTable<Provisioner>> {
-    let mut found: Vec<_> = TABLES.iter().copied().filter(|table| table.name == name).collect();
-    found.sort_by_key(|table| std::cmp::Reverse(table.version));
-    found
-}
-
 fn rows(rows: &[Row<Provisioner>]) -> String {
     let mut text = String::from("| Stage | Step | Component |\n|---|---|---|\n");
     for Row { stage, step, .. } in rows {
@@ -48,16 +41,5 @@ fn rows(rows: &[Row<Provisioner>]) -> String {
 
 #[test]
 fn every_process_has_its_page_and_it_is_up_to_date() {
-    // Of several versions of a process, the page shows the newest first: that is what a new request gets.
-    for newest in TABLES.iter().filter(|table| versions(table.name)[0].version == table.version) {
-        let mut text = page(newest);
-        for old in &versions(newest.name)[1..] {
-            text.push_str(&format!(
-                "\n## Version {}, for operations that began on it\n\n{}",
-                old.version,
-                all_rows(old)
-            ));
-        }
-        golden::assert_same(&format!("docs/processes/{}.md", newest.name), &text);
-    }
+    LAWS.assert_pages_are_up_to_date(page, all_rows);
 }

@@ -1,4 +1,8 @@
 //! Stories of single operations that the failure matrix does not tell.
+//!
+//! Told here is what needs hours that pass at once, a Runtime in a state that the manager writes only after such
+//! hours, or a look at the operation's own records; so the manager is the stand-in of the matrix. Whatever can be
+//! told with the real one is a scenario of `slipway-sandbox`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,7 +26,6 @@ use slipway_provisioner::{
     registry,
     steps::{FetchKubeconfig, PatchRuntimeResource, WaitForHibernation},
 };
-use slipway_sim::systems::reconciler::Script;
 
 use crate::landscape::{By, CONTROL_PLANE, Ground, Landscape, NAMESPACE, SHOOT};
 
@@ -131,21 +134,6 @@ fn data(operation: &Operation) -> Data {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_gardener_says_is_the_reason_and_the_director_is_told() {
-    let mut story = Story::of(OperationKind::Provision).await;
-    let errors = json!([{ "description": "quota of CPUs exceeded: 100% used", "codes": ["ERR_INFRA_QUOTA_EXCEEDED"] }]);
-    story.verdict(json!({ "state": "Failed", "shootLastErrors": errors, "shootLastOperation": { "type": "Create" } }));
-    let operation = story.end().await;
-    assert_eq!(operation.state, OperationState::Failed);
-    let error = operation.fields.last_error.clone().expect("why");
-    assert_eq!((error.component, error.reason.as_str()), (Component::Gardener, "ERR_INFRA_QUOTA_EXCEEDED"));
-    assert!(error.message.contains("quota of CPUs exceeded: 100% used"), "{}", error.message);
-    assert_eq!(story.landscape.shared.sim.director.runtimes()[0].condition, "FAILED");
-    assert!(story.runtime().is_some(), "the client deprovisions; nobody else does");
-    assert_eq!(data(&operation).errors.last().map(|error| error.component.as_str()), Some("gardener"));
-}
-
-#[tokio::test(start_paused = true)]
 async fn exceeded_rate_limits_pass_by_themselves() {
     let mut story = Story::of(OperationKind::ProvisionNoInstall).await;
     let errors = json!([{ "description": "slow down", "codes": ["ERR_INFRA_RATE_LIMITS_EXCEEDED"] }]);
@@ -182,16 +170,6 @@ async fn a_cluster_that_cannot_sleep_is_not_asked_to() {
     let error = operation.fields.last_error.clone().expect("why");
     assert!(error.message.ends_with("a webhook is in the way"), "{}", error.message);
     assert_ne!(story.runtime().expect("there")["spec"]["shoot"]["hibernation"]["enabled"], json!(true));
-}
-
-#[tokio::test(start_paused = true)]
-async fn failing_components_of_kyma_are_the_reason() {
-    let mut story = Story::of(OperationKind::Provision).await;
-    let script = Script { stumbles: 2, fails: Some(("istio".to_owned(), "no room".to_owned())) };
-    story.landscape.shared.sim.reconciler.script(&story.landscape.shared.id.to_string(), script);
-    let error = story.end().await.fields.last_error.expect("why");
-    assert_eq!((error.component, error.reason.as_str()), (Component::KymaInstaller, "istio"));
-    assert_eq!(error.message, "Kyma cannot be installed: istio: no room");
 }
 
 #[tokio::test(start_paused = true)]
@@ -281,31 +259,6 @@ async fn a_reconnection_ends_with_a_younger_connection_and_a_lost_one_is_seen() 
     agents.round().await;
     assert_eq!(seen().await.state, AgentConnection::Disconnected);
     assert_eq!(seen().await.errors, ["the Director does not know this connection"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_is_gone_already_is_deprovisioned_all_the_same() {
-    let mut story = Story::of(OperationKind::Deprovision).await;
-    story.landscape.shared.sim.director.forget(&story.landscape.shared.id.to_string());
-    let operation = story.end().await;
-    assert_eq!(operation.state, OperationState::Succeeded, "{:?}", operation.fields.last_error);
-    let record = story.landscape.shared.store.runtime(story.landscape.shared.id).await.expect("stored").expect("known");
-    assert!(!record.is_live());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_runtime_resource_that_somebody_deleted_fails_the_operation_and_says_so() {
-    let mut story = Story::of(OperationKind::Provision).await;
-    story.start();
-    story.until(|operation| operation.fields.finished_stages.contains(&"CreatingRuntimeResource".to_owned())).await;
-    let cluster = story.landscape.shared.ground.server.cluster(CONTROL_PLANE).expect("a cluster");
-    let name = story.landscape.shared.id.to_string();
-    let group = "infrastructuremanager.kyma-project.io";
-    let place = kube_sandbox::Place { group, plural: "runtimes", namespace: NAMESPACE, name: &name, subresource: "" };
-    let _ = cluster.update(&place, |runtime| runtime["metadata"]["finalizers"] = json!([])).await;
-    let _ = cluster.delete(&place, &kube_sandbox::delete::Options::default()).await;
-    let error = story.end().await.fields.last_error.expect("why");
-    assert_eq!(error.reason.as_str(), "err_runtime_gone");
 }
 
 #[tokio::test(start_paused = true)]

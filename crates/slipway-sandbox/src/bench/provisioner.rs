@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use slipway_engine::{EngineConfig, Slots, SystemClock, SystemRandom};
 use slipway_model::{OperationId, ports::Clock as _, runtime_record::RuntimeId, time::hours};
 use slipway_server::provisioner::{File, Given, LocalIssuer, ProvisionerRole, Scope};
+use slipway_sim::ground::CONTROL_PLANE;
 use slipway_store::testing::bare_accept::BareAcceptance;
 use tokio::task::JoinSet;
 
@@ -199,7 +200,7 @@ async fn insert(database: &Database, writers: usize, length: Duration) -> Result
 async fn mutate(database: &Database, clients: usize, length: Duration) -> Result<Vec<Duration>, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let kubernetes = Kubernetes::start(Settings::default()).await.map_err(|error| text(&error))?;
-    kubernetes.add_cluster("kcp").await.map_err(|error| text(&error))?;
+    kubernetes.add_cluster(CONTROL_PLANE).await.map_err(|error| text(&error))?;
     let key = LocalIssuer::new_key().map_err(|error| text(&error))?;
     let issuer = LocalIssuer::with_key("https://bench.invalid", &key).map_err(|error| text(&error))?;
     let mut file = File { listen: ([127, 0, 0, 1], 0).into(), metrics: None, ..File::default() };
@@ -207,7 +208,7 @@ async fn mutate(database: &Database, clients: usize, length: Duration) -> Result
     let given = Given {
         storage: database.store.clone(),
         runtimes: database.runtimes.clone(),
-        control_plane: kubernetes.client("kcp").map_err(|error| text(&error))?,
+        control_plane: kubernetes.client(CONTROL_PLANE).map_err(|error| text(&error))?,
         issuers: vec![issuer.issuer("bench")],
         engine: EngineConfig { slots: Slots::each(0), ..EngineConfig::default() },
         file,

@@ -9,19 +9,19 @@
 use std::{
     fs, io,
     net::{IpAddr, SocketAddr},
+    ops::Deref,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
-use kube_sandbox::server::{Door, Server, ServerError, Settings};
-use slipway_sim::garden::{self, Garden, Pace};
-
-/// The cluster that Slipway keeps its own resources in.
-pub const CONTROL_PLANE: &str = "kcp";
-/// The cluster that carries Shoots.
-pub const GARDEN: &str = "garden";
+use kube_sandbox::server::{Door, Server, ServerError};
+use slipway_server::manager::definitions;
+use slipway_sim::{
+    Ground,
+    garden::{self, Pace},
+    ground::{CONTROL_PLANE, GARDEN},
+};
 
 /// Why the clusters do not start.
 #[derive(Debug, thiserror::Error)]
@@ -44,9 +44,16 @@ pub enum ClustersError {
 
 /// The running clusters.
 pub struct Clusters {
-    server: Server,
-    garden: Arc<Garden>,
+    ground: Ground,
     open: Vec<Open>,
+}
+
+impl Deref for Clusters {
+    type Target = Ground;
+
+    fn deref(&self) -> &Ground {
+        &self.ground
+    }
 }
 
 /// A cluster that can be reached.
@@ -71,33 +78,22 @@ impl Clusters {
         let kept = folder.join("kubernetes");
         let unusable = |source| ClustersError::File { path: kept.clone(), source };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&kept).map_err(unusable)?;
-        let server = Server::start(Settings { folder: Some(kept.clone()), ..Settings::default() }).await?;
-        server.add_cluster(CONTROL_PLANE).await?;
         let options = garden::Options { data: Some(kept.clone()), pace, seed, ..garden::Options::default() };
-        let garden = Arc::new(Garden::on(server.clone(), options).await?);
+        let ground = Ground::start(definitions(), options).await?;
+        let server = &ground.server;
         let mut open = Vec::new();
         for cluster in [CONTROL_PLANE, GARDEN] {
-            let door = expose(&server, cluster, host, &kept.join(format!("port-{cluster}"))).await?;
+            let door = expose(server, cluster, host, &kept.join(format!("port-{cluster}"))).await?;
             let kubeconfig = folder.join(format!("kubeconfig-{cluster}.yaml"));
             write(&kubeconfig, &server.admin_kubeconfig(cluster, &format!("https://{}", door.address())))?;
             open.push(Open { cluster, kubeconfig, door });
         }
-        Ok(Self { server, garden, open })
+        Ok(Self { ground, open })
     }
 
     /// Those that can be reached.
     pub fn open(&self) -> &[Open] {
         &self.open
-    }
-
-    /// The embedded Kubernetes API.
-    pub fn server(&self) -> &Server {
-        &self.server
-    }
-
-    /// The garden.
-    pub fn garden(&self) -> &Arc<Garden> {
-        &self.garden
     }
 }
 

@@ -4,6 +4,7 @@
 //! crash or a full disk leaves either the whole file or none.
 
 use std::{
+    env,
     fmt::Write as _,
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io::{self, Read as _, Write as _},
@@ -12,6 +13,7 @@ use std::{
 };
 
 use secrecy::{ExposeSecret as _, SecretString};
+use tempfile::TempDir;
 
 /// Why a data folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -59,9 +61,20 @@ pub(super) struct Folder {
     token_file: PathBuf,
     key: SecretString,
     _lock: File,
+    /// Goes with this.
+    temporary: Option<TempDir>,
 }
 
 impl Folder {
+    /// Takes a folder that goes when this does.
+    pub(super) fn take_temporary() -> Result<Self, FolderError> {
+        let unusable = |problem| FolderError::Unusable { path: env::temp_dir(), what: "cannot be filled", problem };
+        let temporary = tempfile::Builder::new().prefix("slipway-world-").tempdir().map_err(unusable)?;
+        let mut folder = Self::take(temporary.path())?;
+        folder.temporary = Some(temporary);
+        Ok(folder)
+    }
+
     /// Takes the folder and makes what is missing in it.
     pub(super) fn take(path: &Path) -> Result<Self, FolderError> {
         let unusable = |what: &'static str| {
@@ -74,7 +87,7 @@ impl Folder {
         let key = kept(&path.join("key"))?;
         let token_file = path.join("token");
         kept(&token_file)?;
-        Ok(Self { path, token_file, key, _lock: lock })
+        Ok(Self { path, token_file, key, _lock: lock, temporary: None })
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -4,21 +4,24 @@
 //! The issuer's key and a token are kept in the data folder, so that what a person has copied works after
 //! a restart too.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use kube_sandbox::clock;
-use secrecy::ExposeSecret as _;
+use kube_sandbox::{clock, server::Server as Kubernetes};
+use secrecy::{ExposeSecret as _, SecretString};
+use slipway_engine::EngineConfig;
+use slipway_model::ports::{Runtimes, Storage};
 use slipway_server::{
     Clock as _, Server, SystemClock,
     provisioner::{File, Given, LocalIssuer, ProvisionerRole, Scope},
     systems::SettingsBySystem,
 };
-use slipway_sim::{Systems, agent::Agents, garden::Pace, systems::reconciler};
+use slipway_sim::{Systems, agent::Agents, garden::Pace, ground::CONTROL_PLANE, systems::reconciler};
 use tokio::task::JoinSet;
 
 use super::{
     UpError,
-    clusters::{CONTROL_PLANE, Clusters, ClustersError},
+    alone::Alone,
+    clusters::{Clusters, ClustersError},
     folder::Folder,
 };
 
@@ -35,8 +38,11 @@ const PROJECT: &str = "dev";
 
 /// The provisioner and what is played around it.
 pub(super) struct Provisioning {
-    pub(super) role: ProvisionerRole,
+    pub(super) role: Alone<ProvisionerRole>,
+    pub(super) address: SocketAddr,
+    pub(super) token: SecretString,
     pub(super) token_file: PathBuf,
+    post: Post,
     /// Ends with this.
     _agents: JoinSet<()>,
 }
@@ -48,37 +54,68 @@ pub(super) struct Place<'a> {
     pub(super) clusters: &'a Clusters,
     pub(super) systems: &'a Systems,
     pub(super) outside: SettingsBySystem,
-    pub(super) listen: SocketAddr,
+    pub(super) file: File,
     pub(super) pace: Pace,
 }
 
 impl Provisioning {
     /// Starts it beside the server, on the same database.
     pub(super) async fn start(place: Place<'_>) -> Result<Self, UpError> {
-        let Place { folder, server, clusters, systems, outside, listen, pace } = place;
+        let Place { folder, server, clusters, systems, outside, mut file, pace } = place;
         systems.reconciler.set_pace(hurry(pace));
         systems.reconciler.keep_in(folder.path().join("reconciler.json"));
         systems.director.keep_in(folder.path().join("director.json"));
-        let issuer = issuer(folder)?;
-        let token_file = token(folder, &issuer)?;
-        let client = clusters.server().client(CONTROL_PLANE).map_err(ClustersError::from)?;
-        let mut file =
-            File { listen, metrics: Some(SocketAddr::new(listen.ip(), 0)), systems: outside, ..File::default() };
+        let issuer = Arc::new(issuer(folder)?);
+        let (token, token_file) = token(folder, &issuer)?;
+        file.systems = outside;
         PROJECT.clone_into(&mut file.settings.project);
         KUBERNETES.clone_into(&mut file.settings.defaults.kubernetes_version);
-        let given = Given {
+        let mut post = Post {
             storage: server.store().storage.clone(),
             runtimes: server.store().runtimes.clone(),
-            control_plane: client,
-            issuers: vec![issuer.issuer(AUDIENCE)],
+            kubernetes: clusters.server.clone(),
             engine: server.engine_config().clone(),
+            issuer,
             file,
         };
-        let role = ProvisionerRole::start(given).await?;
+        let role = post.fill().await?;
+        // Clients know it by the port it got.
+        let address = role.look(ProvisionerRole::address).unwrap_or(post.file.listen);
+        post.file.listen = address;
         let agents = Agents::new(systems.director.clone(), clock::now);
         let mut attending = JoinSet::new();
-        attending.spawn(agents.attend_all(clusters.server().clone(), |name| name.starts_with("shoot--")));
-        Ok(Self { role, token_file, _agents: attending })
+        attending.spawn(agents.attend_all(clusters.server.clone(), |name| name.starts_with("shoot--")));
+        Ok(Self { role, address, token, token_file, post, _agents: attending })
+    }
+
+    /// Starts the role again, at the same place.
+    pub(super) async fn start_again(&self) -> Result<(), UpError> {
+        self.role.replace(self.post.fill().await?);
+        Ok(())
+    }
+}
+
+/// What the role is given, in each of its lives.
+struct Post {
+    storage: Arc<dyn Storage>,
+    runtimes: Arc<dyn Runtimes>,
+    kubernetes: Kubernetes,
+    engine: EngineConfig,
+    issuer: Arc<LocalIssuer>,
+    file: File,
+}
+
+impl Post {
+    async fn fill(&self) -> Result<Alone<ProvisionerRole>, UpError> {
+        let Self { storage, runtimes, kubernetes, engine, issuer, file } = self;
+        let (storage, runtimes, engine) = (storage.clone(), runtimes.clone(), engine.clone());
+        let (kubernetes, issuers, file) = (kubernetes.clone(), vec![issuer.issuer(AUDIENCE)], file.clone());
+        Alone::start(async move {
+            let control_plane = kubernetes.client(CONTROL_PLANE).map_err(ClustersError::from)?;
+            let given = Given { storage, runtimes, control_plane, issuers, engine, file };
+            Ok(ProvisionerRole::start(given).await?)
+        })
+        .await
     }
 }
 
@@ -103,12 +140,13 @@ fn issuer(folder: &Folder) -> Result<LocalIssuer, UpError> {
 }
 
 /// A fresh token for the person at the keyboard, with every scope.
-fn token(folder: &Folder, issuer: &LocalIssuer) -> Result<PathBuf, UpError> {
+fn token(folder: &Folder, issuer: &LocalIssuer) -> Result<(SecretString, PathBuf), UpError> {
     let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
     let now = SystemClock::default().wall();
     let token = issuer.token("operator", AUDIENCE, &scopes, now, LIFE);
     let token = token.map_err(|_| folder.damaged("issuer-key", "the key of the landscape's issuer"))?;
-    Ok(folder.write("provisioner-token", &token)?)
+    let file = folder.write("provisioner-token", &token)?;
+    Ok((token.into(), file))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -5,5 +5,4 @@ mod auth;
 mod bad_input;
 mod clouds;
 mod operations;
-mod raw_http;
 mod running;

@@ -4,8 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use serde_json::Value;
 use slipway_server::{Server, Sources, config};
-
-use crate::raw_http::{self, Answer};
+use slipway_sim::raw_http::{self, Answer};
 
 pub(crate) const TOKEN: &str = "the-token-of-the-tests";
 

@@ -36,7 +36,7 @@ use super::{
 };
 
 /// The logical cluster the garden is.
-pub(super) const CLUSTER: &str = "garden";
+pub(crate) const CLUSTER: &str = "garden";
 
 /// How a garden is run.
 #[derive(Debug, Clone)]

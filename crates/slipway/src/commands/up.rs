@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 use slipway_sandbox::world::{CONTROL_PLANE, GARDEN, Options, Pace, Plan, UpError, World};
-use slipway_server::{Signals, log};
+use slipway_server::{Signals, log, provisioner::File};
 
 use super::environment;
 use crate::failure::{EXIT_CODES, Failure};
@@ -47,9 +47,13 @@ impl Up {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let mut signals = Signals::catch().map_err(Failure::failed)?;
         let options = Options {
-            data_dir: self.data_dir,
+            data_dir: Some(self.data_dir),
             listen: self.listen,
-            provisioner: self.provisioner_listen,
+            provisioner: File {
+                listen: self.provisioner_listen,
+                metrics: Some(SocketAddr::new(self.provisioner_listen.ip(), 0)),
+                ..File::default()
+            },
             pace: Pace::Scale(self.time_scale),
             seed: self.seed,
             environment: environment(),

@@ -8,11 +8,9 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use serde_json::json;
+use slipway_sim::raw_http;
 
-use crate::{
-    processes::{Running, until, up},
-    raw_http,
-};
+use crate::processes::{Running, until, up};
 
 async fn client(folder: &Path, cluster: &str) -> Client {
     let file = folder.join(format!("kubeconfig-{cluster}.yaml"));

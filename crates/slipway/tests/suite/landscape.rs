@@ -7,95 +7,59 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use serde_json::{Value, json};
-use slipway_sandbox::world::{CONTROL_PLANE, Clusters, GARDEN, Pace};
+use slipway_sandbox::world::{self, Clusters, Pace};
 use tempfile::TempDir;
 
 use crate::processes::slipway;
 
-const NAMESPACE: &str = "kcp-system";
-pub(crate) const PROJECT: &str = "garden-dev";
-
 /// A control plane and a garden with ports of their own, and the files a manager is given.
 pub(crate) struct Landscape {
-    clusters: Clusters,
+    pub(crate) clusters: Clusters,
     folder: TempDir,
+    configuration: PathBuf,
 }
 
 impl Landscape {
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let clusters = Clusters::start(folder.path(), Ipv4Addr::LOCALHOST.into(), Pace::Scale(600.0), 1).await;
-        let landscape = Self { clusters: clusters.expect("clusters"), folder };
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
-        for object in slipway_server::manager::definitions().into_iter().chain([namespace]) {
-            landscape.make(CONTROL_PLANE, object).await;
-        }
-        let policy = json!({"apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": "audit-policy", "namespace": PROJECT},
-            "data": {"policy": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"}});
-        landscape.make(GARDEN, policy).await;
-        let tenants = include_str!("../../../../examples/config/dev/audit_tenants.json");
-        fs::write(landscape.file("audit_tenants.json"), tenants).expect("written");
-        landscape.configure(&configuration());
-        landscape
-    }
-
-    pub(crate) async fn make(&self, cluster: &str, object: Value) {
-        let cluster = self.clusters.server().cluster(cluster).expect("a cluster");
-        cluster.create(object).await.expect("the cluster takes it");
-    }
-
-    pub(crate) fn look(&self, cluster: &str, (group, plural): (&str, &str), namespace: &str, name: &str) -> Value {
-        let cluster = self.clusters.server().cluster(cluster).expect("a cluster");
-        cluster.get(group, plural, namespace, name).unwrap_or_default()
-    }
-
-    pub(crate) fn list(&self, cluster: &str, (group, plural): (&str, &str), namespace: &str) -> Vec<Value> {
-        self.clusters.server().cluster(cluster).expect("a cluster").list(group, plural, namespace)
+        let configuration = world::configuration(folder.path()).expect("a configuration");
+        Self { clusters: clusters.expect("clusters"), folder, configuration }
     }
 
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
+    /// The manager's configuration.
+    pub(crate) fn configuration(&self) -> String {
+        fs::read_to_string(&self.configuration).expect("a configuration")
+    }
+
     /// Replaces the configuration as a mounted ConfigMap is: at once.
     pub(crate) fn configure(&self, text: &str) {
         let new = self.file("new");
         fs::write(&new, text).expect("written");
-        fs::rename(new, self.file("converter_config.json")).expect("renamed");
+        fs::rename(new, &self.configuration).expect("renamed");
     }
 
     pub(crate) fn manager(&self) -> Process {
         let mut command = slipway();
         command.args(["serve", "--role", "manager", "--audit-log-mandatory=false"]);
-        for (flag, file) in [
-            ("--kubeconfig", "kubeconfig-kcp.yaml"),
-            ("--gardener-kubeconfig-path", "kubeconfig-garden.yaml"),
-            ("--converter-config-filepath", "converter_config.json"),
-        ] {
+        for (flag, file) in
+            [("--kubeconfig", "kubeconfig-kcp.yaml"), ("--gardener-kubeconfig-path", "kubeconfig-garden.yaml")]
+        {
             command.arg(flag).arg(self.file(file));
         }
+        command.arg("--converter-config-filepath").arg(&self.configuration);
         command.args(["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]);
         command.args(["--gardener-ratelimiter-qps", "1000", "--gardener-ratelimiter-burst", "1000"]);
         Process::start(command, &self.file("stderr"))
     }
 
-    pub(crate) fn runtime(&self, name: &str) -> Value {
-        self.look(CONTROL_PLANE, ("infrastructuremanager.kyma-project.io", "runtimes"), NAMESPACE, name)
-    }
-
-    pub(crate) fn shoot(&self, name: &str) -> Value {
-        self.look(GARDEN, ("core.gardener.cloud", "shoots"), PROJECT, name)
-    }
-
     pub(crate) fn said(&self) -> String {
         fs::read_to_string(self.file("stderr")).unwrap_or_default()
     }
-}
-
-pub(crate) fn configuration() -> String {
-    include_str!("../../../../examples/config/dev/converter_config.json").to_owned()
 }
 
 /// Killed when dropped.

@@ -14,7 +14,6 @@ mod landscape;
 mod manager_role;
 mod processes;
 mod provisioner_role;
-mod raw_http;
 mod redaction;
 mod render_and_plan;
 mod stopping;

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::raw_http::{self, Answer};
+use slipway_sim::raw_http::{self, Answer};
 
 pub(crate) const TOKEN: &str = "the-token-of-the-binary-tests";
 pub(crate) const KEY: &str = "5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed";

@@ -7,14 +7,13 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use slipway_sandbox::world::{CONTROL_PLANE, GARDEN};
 use slipway_server::provisioner::{LocalIssuer, Scope};
+use slipway_sim::raw_http;
 use tokio::runtime::Runtime as Tokio;
 
 use crate::{
-    landscape::{Landscape, PROJECT, Process},
+    landscape::{Landscape, Process},
     processes::{Running, ended, serve, slipway, until, up},
-    raw_http,
 };
 
 const ISSUER: &str = "https://issuer.example.com";
@@ -107,7 +106,7 @@ fn a_provisioner_of_its_own_goes_on_after_its_death_and_leaves_nothing_behind() 
     let provisioner = Provisioner::new(&landscape);
     let first = provisioner.start();
     let (operation, runtime) = provisioner.provision();
-    until("the Runtime is written", || landscape.runtime(&runtime)["metadata"]["uid"].as_str().map(str::to_owned));
+    until("the Runtime is written", || landscape.clusters.runtime(&runtime));
     first.kill();
 
     let second = provisioner.start();
@@ -116,17 +115,14 @@ fn a_provisioner_of_its_own_goes_on_after_its_death_and_leaves_nothing_behind() 
     let status = provisioner.ask(&status).expect("an answer");
     let kubeconfig = text(&status["data"]["runtimeStatus"]["runtimeConfiguration"]["kubeconfig"]);
     assert!(kubeconfig.contains("clusters:"), "{status}");
-    let shoots = landscape.list(GARDEN, ("core.gardener.cloud", "shoots"), PROJECT);
-    assert_eq!(shoots.len(), 1, "one, although it was begun twice");
+    assert_eq!(landscape.clusters.garden.shoots().len(), 1, "one, although it was begun twice");
 
     let removed = format!("mutation {{ deprovisionRuntime(id: \"{runtime}\") }}");
     let removal = text(&provisioner.ask(&removed).expect("an answer")["data"]["deprovisionRuntime"]);
     second.kill();
     let third = provisioner.start();
     provisioner.until_ended(&removal);
-    assert!(landscape.list(GARDEN, ("core.gardener.cloud", "shoots"), PROJECT).is_empty());
-    let group = "infrastructuremanager.kyma-project.io";
-    assert!(landscape.list(CONTROL_PLANE, (group, "runtimes"), "kcp-system").is_empty());
+    assert!(landscape.clusters.garden.shoots().is_empty() && landscape.clusters.runtime(&runtime).is_none());
     let said = provisioner.said();
     assert!(!said.contains(&provisioner.token) && !said.contains(kubeconfig.trim()), "no secret in the log");
     assert_eq!(third.stop(), Some(0), "{said}");

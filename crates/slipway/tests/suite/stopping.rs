@@ -17,7 +17,7 @@ fn up_is_ready_runs_the_sample_process_and_stops_cleanly() {
     let said = running.stdout();
     let simulator = said.lines().find_map(|line| line.strip_prefix("simulator hello: http://")).expect("a simulator");
     let read = format!("/reports/{id}/read");
-    let answer = crate::raw_http::send(simulator.parse().expect("an address"), "POST", &read, None, "");
+    let answer = slipway_sim::raw_http::send(simulator.parse().expect("an address"), "POST", &read, None, "");
     assert_eq!(answer.expect("an answer").status, 204);
     let details = running.until_ended(&id);
     assert_eq!(details["operation"]["state"], "succeeded", "{details}");

@@ -20,9 +20,9 @@ use slipway_model::{
 use slipway_sim::garden::Pace;
 
 use super::stage::story;
-use crate::world::{CORE, GROUP, GardenTime, NAMESPACE, PROJECT, Paced, Seeded, With, World, files};
+use crate::world::{GardenTime, NAMESPACE, PROJECT, Paced, RUNTIMES, SHOOTS, Seeded, With, World, files};
 
-const RUNTIMES: usize = 100;
+const CLUSTERS: usize = 100;
 /// Deaths until they are left in peace.
 const DEATHS: u64 = 12;
 const PATIENCE: Duration = secs(300);
@@ -76,18 +76,18 @@ async fn two_managers_killed_at_random_make_a_hundred_clusters_once_each() {
     // Slowly: sixty clusters that are made at once tell of it all the time.
     let world = World::without_manager(With { pace: Pace::Scale(60.0), ..With::default() }).await;
     let born = Born::default();
-    let watch = world.garden.cluster().watch(CORE, "shoots", None).expect("a watch");
+    let watch = world.garden.cluster().watch(SHOOTS, "shoots", None).expect("a watch");
     let births = tokio::spawn(count_births(watch, born.clone()));
     let chance = Seeded(AtomicU64::new(12));
     let mut replicas = [Some(replica(&world, 1)), Some(replica(&world, 2))];
     let (mut made, mut deaths, mut started) = (0, 0, 2);
     // Made is made, also while Gardener looks after it again.
     let is_made = |name: &str| world.runtime(name).is_some_and(|it| it["status"]["provisioningCompleted"] == true);
-    let ready = || (0..RUNTIMES).filter(|number| is_made(&name(*number))).count();
+    let ready = || (0..CLUSTERS).filter(|number| is_made(&name(*number))).count();
     let story = async {
         loop {
             for _ in 0..8 {
-                if made < RUNTIMES {
+                if made < CLUSTERS {
                     world.apply(wish(made)).await;
                     made += 1;
                 }
@@ -100,7 +100,7 @@ async fn two_managers_killed_at_random_make_a_hundred_clusters_once_each() {
                 assert!(both.is_empty(), "two replicas have {both:?}");
                 clock::sleep(Duration::from_millis(10)).await;
             }
-            if made == RUNTIMES && ready() == RUNTIMES {
+            if made == CLUSTERS && ready() == CLUSTERS {
                 return;
             }
             if deaths < DEATHS {
@@ -116,7 +116,7 @@ async fn two_managers_killed_at_random_make_a_hundred_clusters_once_each() {
         }
     };
     let done = clock::within(PATIENCE, story).await;
-    let left: Vec<String> = (0..RUNTIMES)
+    let left: Vec<String> = (0..CLUSTERS)
         .map(name)
         .filter(|name| !is_made(name))
         .map(|name| format!("{name}: {}", world.runtime(&name).unwrap_or_default()["status"]))
@@ -126,11 +126,11 @@ async fn two_managers_killed_at_random_make_a_hundred_clusters_once_each() {
     let born = born.lock().expect("lock");
     let twice: Vec<_> = born.iter().filter(|(_, uids)| uids.len() != 1).collect();
     assert!(twice.is_empty(), "made more than once: {twice:?}");
-    assert_eq!(world.garden.cluster().list(CORE, "shoots", PROJECT).len(), RUNTIMES);
-    assert_eq!(world.kcp.list(GROUP, "gardenerclusters", NAMESPACE).len(), RUNTIMES);
-    for number in 0..RUNTIMES {
+    assert_eq!(world.garden.cluster().list(SHOOTS, "shoots", PROJECT).len(), CLUSTERS);
+    assert_eq!(world.kcp.list(RUNTIMES, "gardenerclusters", NAMESPACE).len(), CLUSTERS);
+    for number in 0..CLUSTERS {
         let secret = world.secret(&name(number)).expect("a kubeconfig");
         assert!(secret["data"]["config"].as_str().is_some_and(|text| !text.is_empty()), "{number}");
     }
-    println!("{RUNTIMES} clusters, {deaths} deaths; {:.0?}", took.monotonic());
+    println!("{CLUSTERS} clusters, {deaths} deaths; {:.0?}", took.monotonic());
 }

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 use slipway_kube::annotations;
 
-use crate::world::{CORE, GROUP, NAMESPACE, PROJECT, World};
+use crate::world::{NAMESPACE, PROJECT, RUNTIMES, SHOOTS, World};
 
 /// Keys whose value differs although the world is the same.
 const GONE: [&str; 20] = [
@@ -52,12 +52,12 @@ const SAME: [(&str, &str); 8] = [
 /// What there is.
 pub(crate) fn of(world: &World) -> Value {
     let mut all = Map::new();
-    let kcp = [(GROUP, "runtimes"), (GROUP, "gardenerclusters"), ("", "secrets")];
+    let kcp = [(RUNTIMES, "runtimes"), (RUNTIMES, "gardenerclusters"), ("", "secrets")];
     for (group, plural) in kcp {
         let list: Vec<Value> = world.kcp.list(group, plural, NAMESPACE).into_iter().map(without_ownership).collect();
         all.insert(format!("kcp {plural}"), clean(json!(list)));
     }
-    let garden = [(CORE, "shoots"), ("", "configmaps")];
+    let garden = [(SHOOTS, "shoots"), ("", "configmaps")];
     for (group, plural) in garden {
         let list: Vec<Value> =
             world.garden.cluster().list(group, plural, PROJECT).into_iter().map(without_gardener).collect();

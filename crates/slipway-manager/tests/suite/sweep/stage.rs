@@ -23,7 +23,7 @@ use super::{
     hook::{Blow, Hook, Key, Plan},
     snapshot, wire,
 };
-use crate::world::{CORE, GardenTime, Paced, Seeded, With, World, files, runtime};
+use crate::world::{GardenTime, Paced, SHOOTS, Seeded, With, World, files, runtime};
 
 /// The one Runtime of the story.
 pub(crate) const NAME: &str = "shop";
@@ -89,7 +89,7 @@ pub(crate) fn start_hand(garden: &Garden, tick: Duration, step: SignedDuration) 
     let (cluster, time) = (garden.cluster().clone(), garden.clock().clone());
     tokio::spawn(async move {
         loop {
-            let quiet = cluster.list(CORE, "shoots", "").iter().all(is_settled);
+            let quiet = cluster.list(SHOOTS, "shoots", "").iter().all(is_settled);
             time.advance(if quiet { SignedDuration::from_millis(500) } else { step });
             clock::sleep(tick).await;
         }
@@ -181,7 +181,7 @@ impl Stage {
                 let told = |object: Option<Value>| {
                     object.is_some_and(|it| it["metadata"]["labels"].to_string().contains(account))
                 };
-                let all = || told(world.shoot(NAME)) && told(world.cluster(NAME)) && told(world.secret(NAME));
+                let all = || told(world.shoot(NAME)) && told(world.gardener_cluster(NAME)) && told(world.secret(NAME));
                 self.until(wanted, || self.is_ready() && all()).await
             }
             Chapter::Forced => {
@@ -212,7 +212,7 @@ impl Stage {
     }
 
     fn is_ready(&self) -> bool {
-        let cluster = self.world.cluster(NAME).unwrap_or_default();
+        let cluster = self.world.gardener_cluster(NAME).unwrap_or_default();
         self.world.is_settled(NAME, "Ready")
             && cluster["status"]["state"] == "Ready"
             && cluster["metadata"]["annotations"].get(annotations::FORCE_KUBECONFIG_ROTATION).is_none()

@@ -27,16 +27,18 @@ use slipway_provisioner::{
     clusters::Clusters,
     graphql::ports::EnginePort,
 };
-use slipway_sim::{Listening, systems::director::Director};
+use slipway_sim::{
+    Listening,
+    ground::{CONTROL_PLANE, control_plane},
+    systems::director::Director,
+};
 use slipway_store::MemoryStore;
 use tokio::{sync::broadcast, task::JoinHandle};
 
-use crate::newest;
+use crate::{landscape::definitions, newest};
 
 pub(crate) const AUDIENCE: &str = "provisioner";
 pub(crate) const TENANT: &str = "acme";
-/// The control plane's cluster.
-const CONTROL_PLANE: &str = "kcp";
 
 /// Gives budgets and news, and runs nothing.
 struct IdleEngine {
@@ -118,10 +120,7 @@ impl Bench {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let kube = Server::start(kube_sandbox::Settings::default()).await.expect("a Kubernetes API");
-        let control_plane = kube.add_cluster(CONTROL_PLANE).await.expect("a cluster");
-        for definition in slipway_kube::crds::all() {
-            control_plane.create(serde_json::to_value(definition).expect("JSON")).await.expect("served");
-        }
+        control_plane(&kube, definitions()).await.expect("a control plane");
         let key = LocalIssuer::new_key().expect("a key");
         let issuer = LocalIssuer::with_key("tests", &key).expect("an issuer");
         let news = broadcast::Sender::new(64);

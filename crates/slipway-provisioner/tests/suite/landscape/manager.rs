@@ -1,5 +1,8 @@
 //! Stand-ins for the infrastructure manager and the Lifecycle Manager: they see what changed a moment
 //! later, need their time for it, and say so in the status.
+//!
+//! Not the real manager, because the matrix lives hundreds of lives of hours each on simulated time, and the real one
+//! reaches its clusters over sockets, which know no such time. The scenarios of `slipway-sandbox` have the real one.
 
 use std::sync::{Arc, atomic::Ordering};
 

@@ -15,17 +15,20 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use kube_sandbox::{clock, cluster::Place, store::Change};
 use serde_json::{Value, json};
 use slipway_model::{ports::Clock as _, time::millis};
-use slipway_sim::garden::{
-    certificates::Pair,
-    engine::{
-        extensions,
-        life::{Authority, PersistedLife},
+use slipway_sim::{
+    garden::{
+        certificates::Pair,
+        engine::{
+            extensions,
+            life::{Authority, PersistedLife},
+        },
     },
+    ground::{PROJECT, SHOOTS},
 };
 use tokio::task::JoinSet;
 
 use super::{
-    land::{CORE, Land, PROJECT, prefix_error},
+    land::{Land, prefix_error},
     line::Line,
     traces::Traces,
 };
@@ -65,7 +68,7 @@ impl Gardener {
     }
 
     async fn work(self: Arc<Self>) {
-        let Ok(mut changes) = self.land.garden.watch(CORE, "shoots", None) else { return };
+        let Ok(mut changes) = self.land.garden.watch(SHOOTS, "shoots", None) else { return };
         let mut begun: HashMap<String, i64> = HashMap::new();
         while let Some(event) = changes.next().await {
             let Ok(event) = event else { continue };
@@ -159,7 +162,7 @@ impl Gardener {
     }
 
     async fn change(&self, name: &str, subresource: &str, change: impl FnMut(&mut Value)) -> Result<(), String> {
-        let place = Place { group: CORE, plural: "shoots", namespace: PROJECT, name, subresource };
+        let place = Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name, subresource };
         self.land.garden.update(&place, change).await.map(drop).map_err(|error| error.to_string())
     }
 }

@@ -22,33 +22,26 @@ use kube_sandbox::{
     server::{Door, Server},
     status::Status,
 };
-use serde_json::{Value, json};
 use slipway_engine::SystemClock;
 use slipway_model::time::hours;
 use slipway_server::manager::definitions;
-use slipway_sim::garden::{
-    self, Pace,
-    chance::Chance,
-    endpoints::{CertificateTime, Endpoints},
-    engine::{faults::Faults, port},
-    kinds,
-    kubeconfig::Issuer,
-    landscape,
-    scheduler::Usage,
+use slipway_sim::{
+    garden::{
+        self, Pace,
+        chance::Chance,
+        endpoints::{CertificateTime, Endpoints},
+        engine::{faults::Faults, port},
+        kinds,
+        kubeconfig::Issuer,
+        landscape,
+        scheduler::Usage,
+    },
+    ground::{CONTROL_PLANE, GARDEN, control_plane},
 };
 use tempfile::TempDir;
 
 use super::line::Line;
-use crate::world::{CONTROL_PLANE, GARDEN, configuration};
-
-/// Namespace of Runtimes.
-pub(super) const NAMESPACE: &str = "kcp-system";
-/// Namespace of the project.
-pub(super) const PROJECT: &str = "garden-dev";
-/// Group of Shoots.
-pub(super) const CORE: &str = "core.gardener.cloud";
-/// Group of Runtimes.
-pub(super) const GROUP: &str = "infrastructuremanager.kyma-project.io";
+use crate::world::configuration;
 
 /// Requests of the manager so far.
 #[derive(Debug, Default)]
@@ -156,11 +149,7 @@ impl Land {
         let folder = tempfile::Builder::new().prefix("slipway-bench-").tempdir().map_err(|error| wrong(&error))?;
         let settings = Settings { history, ..Settings::default() };
         let server = Server::start(settings).await.map_err(|error| wrong(&error))?;
-        let kcp = server.add_cluster(CONTROL_PLANE).await.map_err(|error| wrong(&error))?;
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
-        for object in definitions().into_iter().chain([namespace]) {
-            kcp.create(object).await.map_err(|error| wrong(&error))?;
-        }
+        let kcp = control_plane(&server, definitions()).await.map_err(|error| wrong(&error))?;
         let garden = garden_of(&server).await?;
         let asked = Arc::new(RequestCounters::default());
         let noting = asked.clone();
@@ -216,8 +205,5 @@ async fn garden_of(server: &Server) -> Result<Cluster, String> {
     };
     kinds::kinds(&shared).into_iter().for_each(|kind| garden.register(kind));
     port::seed(&garden, landscape::objects()).await.map_err(|error| wrong(&error))?;
-    let policy: Value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "audit-policy", "namespace": PROJECT},
-        "data": {"policy": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"}});
-    garden.create(policy).await.map_err(|error| wrong(&error))?;
     Ok(garden)
 }

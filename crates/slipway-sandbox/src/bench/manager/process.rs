@@ -8,6 +8,7 @@ use slipway_model::{
     ports::Clock as _,
     time::{millis, secs},
 };
+use slipway_sim::ground::{CONTROL_PLANE, GARDEN};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -15,10 +16,7 @@ use tokio::{
 };
 
 use super::land::{Land, prefix_error};
-use crate::{
-    bench::measure::{cpu_time_of, resident_bytes_of},
-    world::{CONTROL_PLANE, GARDEN},
-};
+use crate::bench::measure::{cpu_time_of, resident_bytes_of};
 
 /// Requests a second to the garden.
 pub(super) const RATE: u32 = 50;

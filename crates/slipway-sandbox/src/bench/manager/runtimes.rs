@@ -11,10 +11,11 @@ use kube_sandbox::{
 };
 use serde_json::{Value, json};
 use slipway_server::manager::Drafts;
+use slipway_sim::ground::{NAMESPACE, PROJECT, RUNTIMES, SHOOTS};
 
 use super::{
     gardener::FINISHED,
-    land::{CORE, GROUP, Land, NAMESPACE, PROJECT, prefix_error},
+    land::{Land, prefix_error},
 };
 
 /// The one that all others are copies of. Names have one length, so that copies have one size.
@@ -28,7 +29,7 @@ pub(super) fn finished(number: usize) -> String {
 /// What somebody asks for.
 pub(super) fn wanted(name: &str) -> Value {
     json!({
-        "apiVersion": format!("{GROUP}/v1"), "kind": "Runtime",
+        "apiVersion": format!("{RUNTIMES}/v1"), "kind": "Runtime",
         "metadata": {
             "name": name, "namespace": NAMESPACE,
             "labels": {
@@ -95,7 +96,7 @@ pub(super) async fn delete(land: &Land, name: &str) -> Result<(), String> {
 }
 
 fn place(name: &str) -> Place<'_> {
-    Place { group: GROUP, plural: "runtimes", namespace: NAMESPACE, name, subresource: "" }
+    Place { group: RUNTIMES, plural: "runtimes", namespace: NAMESPACE, name, subresource: "" }
 }
 
 /// Writes this many copies of the model, with everything that belongs to them.
@@ -124,16 +125,16 @@ impl Model {
             cluster.get(group, plural, namespace, name).ok_or_else(|| format!("the model has no {plural}"))
         };
         Ok(Self {
-            runtime: of(&land.kcp, GROUP, "runtimes", NAMESPACE, MODEL)?,
+            runtime: of(&land.kcp, RUNTIMES, "runtimes", NAMESPACE, MODEL)?,
             logins: of(&land.garden, "", "configmaps", PROJECT, &format!("structured-auth-config-{MODEL}"))?,
-            shoot: of(&land.garden, CORE, "shoots", PROJECT, MODEL)?,
-            cluster: of(&land.kcp, GROUP, "gardenerclusters", NAMESPACE, MODEL)?,
+            shoot: of(&land.garden, SHOOTS, "shoots", PROJECT, MODEL)?,
+            cluster: of(&land.kcp, RUNTIMES, "gardenerclusters", NAMESPACE, MODEL)?,
             secret: of(&land.kcp, "", "secrets", NAMESPACE, &format!("kubeconfig-{MODEL}"))?,
         })
     }
 
     async fn copy(&self, land: &Land, drafts: &Drafts, name: String) -> Result<(), String> {
-        let runtime = put(&land.kcp, GROUP, "runtimes", renamed(&self.runtime, &name)).await?;
+        let runtime = put(&land.kcp, RUNTIMES, "runtimes", renamed(&self.runtime, &name)).await?;
         let draft = drafts.runtime(&runtime)?;
         put(&land.garden, "", "configmaps", renamed(&self.logins, &name)).await?;
         let mut shoot = renamed(&self.shoot, &name);
@@ -142,12 +143,12 @@ impl Model {
         shoot["metadata"]["annotations"][FINISHED] = json!("true");
         shoot["metadata"]["annotations"]["infrastructuremanager.kyma-project.io/input-hash"] =
             json!(draft.input_hash());
-        let shoot = put(&land.garden, CORE, "shoots", shoot).await?;
+        let shoot = put(&land.garden, SHOOTS, "shoots", shoot).await?;
         let mut cluster = renamed(&self.cluster, &name);
         let prepared = draft.prepared_hash(&shoot)?;
         cluster["metadata"]["annotations"]["infrastructuremanager.kyma-project.io/prepared-hash"] = json!(prepared);
         owned(&mut cluster, &runtime);
-        let cluster = put(&land.kcp, GROUP, "gardenerclusters", cluster).await?;
+        let cluster = put(&land.kcp, RUNTIMES, "gardenerclusters", cluster).await?;
         let mut secret = renamed(&self.secret, &name);
         owned(&mut secret, &cluster);
         put(&land.kcp, "", "secrets", secret).await.map(drop)

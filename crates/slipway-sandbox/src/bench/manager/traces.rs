@@ -15,9 +15,10 @@ use slipway_model::{
     ports::Clock as _,
     time::{millis, secs},
 };
+use slipway_sim::ground::{RUNTIMES, SHOOTS};
 use tokio::task::JoinSet;
 
-use super::land::{CORE, GROUP, Land};
+use super::land::Land;
 
 /// Nothing that is measured takes so long unless it is stuck.
 const PATIENCE: Duration = secs(180);
@@ -132,7 +133,7 @@ impl Traces {
 }
 
 async fn runtimes(traces: Traces, kcp: Cluster) {
-    let Ok(mut changes) = kcp.watch(GROUP, "runtimes", None) else { return };
+    let Ok(mut changes) = kcp.watch(RUNTIMES, "runtimes", None) else { return };
     while let Some(event) = changes.next().await {
         // A watch that was too slow has lost events; whoever waits for one of them gives up and says so.
         let Ok(event) = event else { continue };
@@ -158,7 +159,7 @@ async fn runtimes(traces: Traces, kcp: Cluster) {
 }
 
 async fn shoots(traces: Traces, garden: Cluster) {
-    let Ok(mut changes) = garden.watch(CORE, "shoots", None) else { return };
+    let Ok(mut changes) = garden.watch(SHOOTS, "shoots", None) else { return };
     while let Some(event) = changes.next().await {
         let Ok(event) = event else { continue };
         let name = event.object.value()["metadata"]["name"].as_str().unwrap_or_default().to_owned();

@@ -9,27 +9,30 @@ use std::{
 
 /// An answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) head: String,
-    pub(crate) body: String,
+pub struct Answer {
+    /// Its status.
+    pub status: u16,
+    /// Status line and headers, as they came.
+    pub head: String,
+    /// What followed.
+    pub body: String,
 }
 
 impl Answer {
     /// A header's value; names are written as the server writes them.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 }
 
 /// Sends one request on a connection of its own.
-pub(crate) fn send(to: SocketAddr, method: &str, path: &str, token: Option<&str>, body: &str) -> io::Result<Answer> {
+pub fn send(to: SocketAddr, method: &str, path: &str, token: Option<&str>, body: &str) -> io::Result<Answer> {
     let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
     send_with(to, method, path, &authorization, body)
 }
 
 /// The same with more lines in its head, each with its end.
-pub(crate) fn send_with(to: SocketAddr, method: &str, path: &str, lines: &str, body: &str) -> io::Result<Answer> {
+pub fn send_with(to: SocketAddr, method: &str, path: &str, lines: &str, body: &str) -> io::Result<Answer> {
     let mut socket = TcpStream::connect_timeout(&to, Duration::from_secs(5))?;
     socket.set_read_timeout(Some(Duration::from_secs(60)))?;
     let length = body.len();
