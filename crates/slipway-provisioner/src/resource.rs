@@ -93,8 +93,7 @@ pub(crate) async fn write(
     let object =
         serde_json::to_value(&runtime).map_err(|error| Problem::last(StepError::internal(error.to_string())))?;
     let (name, manager) = (record.id.to_string(), Systems::FIELD_MANAGER);
-    let written =
-        systems.control_plane.send(Ask::apply(&RUNTIMES, &systems.namespace, &name, manager, object)).await?;
+    let written = systems.control_plane.send(Ask::apply(&RUNTIMES, &systems.namespace, &name, manager, object)).await?;
     let nameless = || Error::garbage("it has no generation");
     let generation = written["metadata"]["generation"].as_i64().ok_or_else(nameless)?;
     Ok((generation, kept))

@@ -48,6 +48,9 @@ mod tests {
             ],
         );
         assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].starts_with("crates/slipway-server/Cargo.toml:2: the product calls Kubernetes only"), "{said:?}");
+        assert!(
+            said[0].starts_with("crates/slipway-server/Cargo.toml:2: the product calls Kubernetes only"),
+            "{said:?}"
+        );
     }
 }

@@ -274,7 +274,11 @@ mod tests {
             let asks = [Ask::get(&SECRETS, namespace, name), Ask::delete(&SECRETS, namespace, name)];
             for ask in asks {
                 let refused = ask.request(false).expect_err("refused");
-                assert_eq!((refused.reason.as_str(), refused.effect_unknown), ("Unsendable", false), "{namespace}/{name}");
+                assert_eq!(
+                    (refused.reason.as_str(), refused.effect_unknown),
+                    ("Unsendable", false),
+                    "{namespace}/{name}"
+                );
             }
         }
         assert!(Ask::get(&SECRETS, "a", "..data").request(false).is_ok(), "a name may begin with dots");

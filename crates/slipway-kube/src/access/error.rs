@@ -107,8 +107,8 @@ impl Status {
         let faults =
             ["Unsupported value", "Invalid value", "Required value", "Not found", "Duplicate value", "Forbidden:"];
         let text = &self.message;
-        let is_about_field = (text.contains("spec.") || text.contains("metadata."))
-            && faults.iter().any(|fault| text.contains(fault));
+        let is_about_field =
+            (text.contains("spec.") || text.contains("metadata.")) && faults.iter().any(|fault| text.contains(fault));
         let has_field =
             self.details.as_ref().is_some_and(|details| details.causes.iter().any(|cause| !cause.field.is_empty()));
         is_about_field || has_field || (text.contains("admission webhook") && text.contains("denied the request"))

@@ -63,8 +63,7 @@ pub static CLUSTER_SERVICE_BROKERS: Resource =
 pub static CLUSTER_SERVICE_CLASSES: Resource =
     global("servicecatalog.k8s.io", "v1beta1", "ClusterServiceClass", "clusterserviceclasses");
 /// Services that customers have.
-pub static SERVICE_INSTANCES: Resource =
-    row("servicecatalog.k8s.io", "v1beta1", "ServiceInstance", "serviceinstances");
+pub static SERVICE_INSTANCES: Resource = row("servicecatalog.k8s.io", "v1beta1", "ServiceInstance", "serviceinstances");
 /// Definitions of kinds.
 pub static CUSTOM_RESOURCE_DEFINITIONS: Resource =
     global("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");

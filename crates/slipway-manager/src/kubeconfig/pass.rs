@@ -245,6 +245,8 @@ fn pause(shared: &Shared, error: &Error, attempts: u32) -> Duration {
     let doubled = |first: Duration| (first * 2_u32.saturating_pow(attempts.min(10))).min(PAUSE_MAX);
     match error.class {
         Class::Throttled => error.retry_after.unwrap_or_else(|| doubled(secs(1))),
-        Class::Transient | Class::Absent | Class::NoKind | Class::Permanent => shared.random.jitter(doubled(millis(500))),
+        Class::Transient | Class::Absent | Class::NoKind | Class::Permanent => {
+            shared.random.jitter(doubled(millis(500)))
+        }
     }
 }

@@ -96,9 +96,7 @@ pub(crate) async fn align(skr: &Access, wanted: &[Value]) -> Result<(), Error> {
         }
     }
     let is_wanted = |name: &str| wanted.iter().any(|object| object["metadata"]["name"] == name);
-    for surplus in
-        there.iter().filter_map(|other| other["metadata"]["name"].as_str()).filter(|name| !is_wanted(name))
-    {
+    for surplus in there.iter().filter_map(|other| other["metadata"]["name"].as_str()).filter(|name| !is_wanted(name)) {
         failures.extend(skr.tell(Ask::delete(&OPEN_ID_CONNECTS, "", surplus)).await.err());
     }
     let count = failures.len();

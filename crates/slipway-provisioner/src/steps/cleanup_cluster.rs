@@ -90,7 +90,8 @@ async fn clean(api: &Access, prefix: &str, force: bool) -> Result<usize, Error> 
         listed => listed,
     };
     let text = |object: &Value, path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let brokers: BTreeSet<String> = list(&CLUSTER_SERVICE_BROKERS).await?
+    let brokers: BTreeSet<String> = list(&CLUSTER_SERVICE_BROKERS)
+        .await?
         .iter()
         .filter(|broker| text(broker, "/spec/url").starts_with(prefix))
         .map(|broker| text(broker, "/metadata/name"))
@@ -98,7 +99,8 @@ async fn clean(api: &Access, prefix: &str, force: bool) -> Result<usize, Error> 
     if brokers.is_empty() {
         return Ok(0);
     }
-    let classes: BTreeSet<String> = list(&CLUSTER_SERVICE_CLASSES).await?
+    let classes: BTreeSet<String> = list(&CLUSTER_SERVICE_CLASSES)
+        .await?
         .iter()
         .filter(|class| brokers.contains(&text(class, "/spec/clusterServiceBrokerName")))
         .map(|class| text(class, "/metadata/name"))

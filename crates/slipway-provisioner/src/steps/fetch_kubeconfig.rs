@@ -8,8 +8,8 @@
 //! **When we give up:** when the manager has written none in the time of the stage it is in; the shortest
 //! of those is five minutes.
 
-use slipway_engine::{Step, StepCtx, StepResult};
 use serde_json::Value;
+use slipway_engine::{Step, StepCtx, StepResult};
 use slipway_kube::{
     access::{Ask, resource::SECRETS},
     gardener_cluster,

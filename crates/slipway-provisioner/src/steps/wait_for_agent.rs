@@ -51,8 +51,7 @@ async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let record = record(ctx).await?;
     let api = reach::cluster(ctx).await?;
     // Without the kind there is no agent yet; it brings its kind along.
-    let connection: Option<Value> =
-        api.find_if_served(Ask::get(&COMPASS_CONNECTIONS, "", agent::CONNECTION)).await?;
+    let connection: Option<Value> = api.find_if_served(Ask::get(&COMPASS_CONNECTIONS, "", agent::CONNECTION)).await?;
     let seen = agent::seen(connection.as_ref());
     let state = AgentState::observed(seen.state, seen.errors.iter().cloned(), ctx.now());
     systems.runtimes.set_agent(record.id, &state).await?;

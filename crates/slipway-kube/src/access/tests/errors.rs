@@ -93,7 +93,11 @@ async fn through_the_port_every_answer_has_the_same_class() {
         let access = Access::over(std::sync::Arc::new(port), "http://kcp/", Options::new("kcp", clock));
         let error = access.send(Ask::get(&SHOOTS, "garden-dev", "shop")).await.expect_err("a failure");
         let direct = error_of(answer).await;
-        assert_eq!((error.class, error.code, error.effect_unknown), (*class, direct.code, direct.effect_unknown), "{name}");
+        assert_eq!(
+            (error.class, error.code, error.effect_unknown),
+            (*class, direct.code, direct.effect_unknown),
+            "{name}"
+        );
     }
 }
 

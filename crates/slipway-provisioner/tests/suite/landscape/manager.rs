@@ -5,7 +5,13 @@ use std::sync::{Arc, atomic::Ordering};
 
 use kube_sandbox::{Place, delete};
 use serde_json::{Value, json};
-use slipway_kube::{access::{Ask, resource::{CLUSTER_ROLE_BINDINGS, KYMAS}}, gardener_cluster};
+use slipway_kube::{
+    access::{
+        Ask,
+        resource::{CLUSTER_ROLE_BINDINGS, KYMAS},
+    },
+    gardener_cluster,
+};
 use slipway_model::time::secs;
 
 use super::{CONTROL_PLANE, NAMESPACE, SHOOT, Shared, seed};
