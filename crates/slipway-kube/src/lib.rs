@@ -16,7 +16,6 @@ pub mod runtime;
 pub mod shoot;
 pub mod subnets;
 pub mod violations;
-pub mod wire;
 
 pub use gardener_cluster::GardenerCluster;
 pub use runtime::{Runtime, RuntimeState};

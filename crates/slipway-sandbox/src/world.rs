@@ -171,8 +171,9 @@ impl Plan {
             pace,
         };
         let provisioning = provisioning::Provisioning::start(place).await?;
-        server.supervise(provisioning.role.supervisor());
-        Ok(World { server, provisioning, manager, clusters, folder, systems, listening })
+        let world = World { server, provisioning, manager, clusters, folder, systems, listening };
+        world.supervise_provisioner();
+        Ok(world)
     }
 }
 
@@ -259,7 +260,13 @@ impl World {
 
     /// Another provisioner, at the same address and on the same database.
     pub async fn start_provisioner(&self) -> Result<(), UpError> {
-        self.provisioning.start_again().await
+        self.provisioning.start_again().await?;
+        self.supervise_provisioner();
+        Ok(())
+    }
+
+    fn supervise_provisioner(&self) {
+        self.provisioning.role.look(ProvisionerRole::supervisor).into_iter().for_each(|it| self.server.supervise(it));
     }
 
     /// The infrastructure manager stops in good order.

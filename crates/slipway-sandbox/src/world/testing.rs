@@ -37,7 +37,7 @@ impl Options {
     pub fn for_tests() -> Self {
         let any = ([127, 0, 0, 1], 0).into();
         let mut provisioner = File { listen: any, metrics: Some(any), ..File::default() };
-        provisioner.settings.compat.allow_alicloud = true;
+        provisioner.settings.compat.allow_unknown_clouds = true;
         let pace = Pace::Scale(3_000.0);
         Self { data_dir: None, listen: any, provisioner, pace, seed: 1, environment: Vec::new() }
     }

@@ -46,9 +46,11 @@ impl Api {
         Self(Arc::new(Inner { engines, startable, metrics, clock, token, operation_timeout }))
     }
 
-    /// Shows and steers the operations of one more engine.
+    /// Shows and steers the operations of one more engine. Those that have ended are forgotten.
     pub(crate) fn supervise(&self, engine: Supervisor) {
-        self.0.engines.write().unwrap_or_else(PoisonError::into_inner).push(engine);
+        let mut engines = self.0.engines.write().unwrap_or_else(PoisonError::into_inner);
+        engines.retain(|other| other.status().has_changed().is_ok());
+        engines.push(engine);
     }
 
     /// Lets these be started by name; once.

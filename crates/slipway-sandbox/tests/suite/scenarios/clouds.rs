@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use serde_json::json;
-use slipway_provisioner::input::Provider;
+use slipway_kube::providers::ProviderType;
 use slipway_sandbox::{
     Options, World,
     world::{LiveCluster, cluster_on},
@@ -11,7 +11,8 @@ use slipway_sandbox::{
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cluster_on_every_cloud_becomes_healthy_and_its_owner_can_use_it() {
     let world = World::start(Options::for_tests()).await;
-    join_all(Provider::ALL.map(async |cloud| {
+    let clouds = ProviderType::all().filter(|cloud| cloud.cloud().requests.is_some());
+    join_all(clouds.map(async |cloud| {
         let cluster = world.provision(cluster_on(cloud.as_str(), &format!("on-{cloud}"))).await;
         cluster.until_ready().await;
         is_healthy(&cluster, cloud.as_str());
