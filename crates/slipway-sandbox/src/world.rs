@@ -65,9 +65,9 @@ pub enum UpError {
     /// The data folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// A role cannot have threads of its own.
-    #[error("this machine has no threads left for us")]
-    Threads(#[from] io::Error),
+    /// A role got no threads of its own, or broke before it was at work.
+    #[error("a role of the landscape cannot be run")]
+    Run(#[from] io::Error),
     /// A simulator cannot listen.
     #[error("the simulators cannot listen on this machine")]
     Simulator(#[source] io::Error),
@@ -95,7 +95,7 @@ impl UpError {
             Self::Config(_) | Self::Manager(RoleError::Files(_)) => true,
             Self::Server(error) => error.is_configuration(),
             Self::Folder(_)
-            | Self::Threads(_)
+            | Self::Run(_)
             | Self::Simulator(_)
             | Self::Clusters(_)
             | Self::Manager(_)

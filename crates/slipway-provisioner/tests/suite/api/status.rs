@@ -1,9 +1,6 @@
 //! `runtimeStatus`: put together from what is stored and what Kubernetes shows.
 
-use k8s_openapi::{
-    ByteString,
-    api::core::v1::{Namespace, Secret},
-};
+use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kube::{
     Api,
     api::{Patch, PatchParams, PostParams},
@@ -36,11 +33,6 @@ pub(crate) struct Seen {
 /// Writes a Runtime, its status and its kubeconfig, as the steps and the manager would.
 pub(crate) async fn show(bench: &Bench, runtime: &str, seen: Seen) {
     let client = bench.kube_client();
-    let namespaces: Api<Namespace> = Api::all(client.clone());
-    let namespace: Namespace =
-        serde_json::from_value(json!({"metadata": {"name": "kcp-system"}})).expect("a namespace");
-    namespaces.create(&PostParams::default(), &namespace).await.expect("a namespace");
-
     let id: RuntimeId = runtime.parse().expect("an id");
     let record = bench.store.runtime(id).await.expect("read").expect("stored");
     let spec: ClusterSpec = serde_json::from_value(bench.stored(runtime).await).expect("a document");
