@@ -185,8 +185,7 @@ async fn asked_in_two_minutes(lines: &'static str, budget: Option<Budget>) -> us
     let task = tokio::spawn(Cache::<Tiny>::default().run(source, Box::new(|_| {})));
     clock.sleep(secs(120)).await;
     task.abort();
-    let count = *count.lock().expect("lock");
-    count
+    *count.lock().expect("lock")
 }
 
 #[tokio::test(start_paused = true)]
