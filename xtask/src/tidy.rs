@@ -5,6 +5,7 @@
 
 mod arrows;
 mod ignored_tests;
+mod kube_door;
 mod links;
 mod machine_paths;
 mod migrations;
@@ -29,6 +30,7 @@ struct Check {
 
 static CHECKS: &[Check] = &[
     check("arrows", "crates depend on each other only along the arrows", arrows::check),
+    check("kube_door", "the product reaches Kubernetes through one door", kube_door::check),
     check("versions", "every dependency takes its version from the workspace", versions::check),
     check("size", "files stay small enough to read", size::check),
     check("module_docs", "every file says why it exists", module_docs::check),

@@ -1,10 +1,12 @@
 //! The way to a Kubernetes API: every request of the product leaves through [`Access::send`].
 //!
-//! One door, because five things must hold for every call and none may be forgotten at a call site: the
-//! class of a failure is decided where the answer arrives ([`Error`]), the garden's budget is asked first
-//! ([`Budget`]), a garden that is away is left alone ([`Breaker`]), every request is counted ([`Counters`]),
-//! and a test can stand before and after each of them ([`Calls`]). The objects are JSON here; their types
-//! are the business of the callers. There is no discovery: the kinds we touch are the rows of [`resource`].
+//! One door, because these things must hold for every call and none may be forgotten at a call site: the
+//! class of a failure is decided where the answer arrives ([`Error`]), no answer is read without a limit, the
+//! garden's budget is asked first ([`Budget`]), a garden that is away is left alone ([`Breaker`]), every request
+//! is counted ([`Counters`]), and a test can stand before and after each of them ([`Calls`]). Below is one
+//! transport: a client, or the port through which steps are recorded and simulated. The objects are JSON here;
+//! their types are the business of the callers. There is no discovery: the kinds we touch are the rows of
+//! [`resource`].
 
 mod ask;
 mod breaker;
@@ -14,29 +16,38 @@ mod calls;
 mod connect;
 mod counters;
 mod error;
+mod kubeconfig;
 pub mod lease;
+mod pages;
 pub mod resource;
 pub mod shards;
+mod transport;
 mod watch;
 
 use std::{sync::Arc, time::Duration};
 
-use http_body_util::BodyExt as _;
-use kube::client::Body;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use slipway_model::{ports::Clock, time::secs};
+use slipway_model::{
+    ports::{Clock, Transport},
+    time::secs,
+};
+
+pub use kube::Client;
+
+use self::transport::{OBJECT_MAX, PAGE_MAX, Wire};
 
 pub use self::{
     ask::{Ask, Verb},
     breaker::Breaker,
     budget::{Budget, Priority, Waits},
     calls::{Calls, Verdict},
-    connect::{ConnectError, from_kubeconfig, from_kubeconfig_text, in_cluster},
+    connect::{ConnectError, from_operators_file, from_secret_text, in_cluster},
     counters::{Counted, Counters},
     error::{Class, Error},
     resource::Resource,
-    watch::{Lines, Watching},
+    transport::ClientTransport,
+    watch::Watching,
 };
 
 /// How an [`Access`] behaves.
@@ -93,7 +104,7 @@ pub enum Writes {
 /// The way to one cluster. Clones share everything.
 #[derive(Clone)]
 pub struct Access {
-    client: kube::Client,
+    wire: Wire,
     options: Arc<Options>,
 }
 
@@ -105,8 +116,15 @@ impl std::fmt::Debug for Access {
 
 impl Access {
     /// Over a client that is there.
-    pub fn new(client: kube::Client, options: Options) -> Self {
-        Self { client, options: Arc::new(options) }
+    pub fn new(client: Client, options: Options) -> Self {
+        Self { wire: Wire::Client(client), options: Arc::new(options) }
+    }
+
+    /// Over the port, so that who records, simulates or breaks exchanges does so here too; it carries no watches.
+    /// `base` goes before every path; a transport that knows its own address needs none.
+    pub fn over(transport: Arc<dyn Transport>, base: &str, options: Options) -> Self {
+        let base = base.trim_end_matches('/').into();
+        Self { wire: Wire::Port { transport, base }, options: Arc::new(options) }
     }
 
     /// Its options.
@@ -119,9 +137,10 @@ impl Access {
         &self.options.clock
     }
 
-    /// One call; the answer as JSON.
+    /// One call; the answer as a JSON object.
     pub async fn send(&self, ask: Ask) -> Result<Value, Error> {
-        self.send_as(ask).await
+        let answer: Value = self.send_as(ask).await?;
+        if answer.is_object() { Ok(answer) } else { Err(Error::garbage("it is no object")) }
     }
 
     /// One call; the answer as a type. An answer of another shape is garbage, and the effect of the call unknown.
@@ -136,6 +155,14 @@ impl Access {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    /// The same where the kind itself may be missing, as in customers' clusters, whose parts come and go.
+    pub async fn find_if_served<T: DeserializeOwned>(&self, ask: Ask) -> Result<Option<T>, Error> {
+        match self.find(ask).await {
+            Err(error) if error.class == Class::NoKind => Ok(None),
+            found => found,
         }
     }
 
@@ -179,7 +206,7 @@ impl Access {
         let timeout = if ask.verb.is_write() { options.write_timeout } else { options.read_timeout };
         let answered = tokio::select! {
             biased;
-            answered = self.exchange(ask) => answered,
+            answered = self.exchange(ask, timeout) => answered,
             () = options.clock.sleep(timeout) => Err(Error::timeout(timeout)),
         };
         let code = answered.as_ref().map_or_else(|error| error.code, |_| Some(200));
@@ -193,15 +220,14 @@ impl Access {
         }
     }
 
-    async fn exchange(&self, ask: &Ask) -> Result<bytes::Bytes, Error> {
+    async fn exchange(&self, ask: &Ask, timeout: Duration) -> Result<bytes::Bytes, Error> {
         if self.options.writes == Writes::Skipped && ask.verb.is_write() && *ask.resource != resource::EVENTS {
             let told = ask.body().map(ToString::to_string).unwrap_or_default();
             return Ok(told.into());
         }
-        let request = ask.request(self.options.writes == Writes::DryRun)?.map(Body::from);
-        let response = self.client.send(request).await.map_err(|error| Error::transport(&error))?;
-        let (head, body) = response.into_parts();
-        let whole = body.collect().await.map_err(|error| Error::broken_off(&error.to_string()))?.to_bytes();
+        let request = ask.request(self.options.writes == Writes::DryRun)?;
+        let most = if ask.verb == Verb::List { PAGE_MAX } else { OBJECT_MAX };
+        let (head, whole) = self.wire.exchange(self.options.cluster, request, timeout, most).await?;
         if head.status.is_success() { Ok(whole) } else { Err(Error::answer(&head, &whole)) }
     }
 }

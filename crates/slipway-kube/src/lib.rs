@@ -14,7 +14,6 @@ pub mod providers;
 pub mod runtime;
 pub mod shoot;
 pub mod subnets;
-pub mod wire;
 
 pub use gardener_cluster::GardenerCluster;
 pub use runtime::{Runtime, RuntimeState};

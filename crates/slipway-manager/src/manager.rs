@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use slipway_kube::{
     access::{
-        Access, Ask, Breaker, Budget, Calls, Counters, Options, Writes,
+        Access, Ask, Breaker, Budget, Calls, Client, Counters, Options, Writes,
         lease::{Election, Timing},
         resource,
         shards::Shards,
@@ -45,9 +45,9 @@ pub struct Parts {
     /// What Shoots are rendered from.
     pub files: Files,
     /// The control plane.
-    pub kcp: kube::Client,
+    pub kcp: Client,
     /// The garden.
-    pub garden: kube::Client,
+    pub garden: Client,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Time as the garden counts it.

@@ -68,13 +68,9 @@ impl Outcome {
     /// The same where the catalogue wants another status while it is tried again.
     pub(crate) fn from_error_with(error: access::Error, of: Type, reason: Reason, trying: Status, what: &str) -> Self {
         let message = format!("{what}: {error}");
-        match error.class {
-            access::Class::Throttled | access::Class::Transient => {
-                Self::Retry { error, condition: ConditionUpdate::new(of, trying, reason, message) }
-            }
-            access::Class::Permanent => {
-                Self::Fail { condition: ConditionUpdate::new(of, Status::False, give_up(reason), message) }
-            }
+        match error.is_temporary() {
+            true => Self::Retry { error, condition: ConditionUpdate::new(of, trying, reason, message) },
+            false => Self::Fail { condition: ConditionUpdate::new(of, Status::False, give_up(reason), message) },
         }
     }
 

@@ -204,7 +204,7 @@ fn pause(shared: &Shared, name: &str, place: FailedAt, error: &access::Error) ->
     let doubled = |first: Duration| (first * 2_u32.saturating_pow(attempts.min(10) - 1)).min(PAUSE_MAX);
     match error.class {
         Class::Throttled => error.retry_after.unwrap_or_else(|| doubled(secs(1))),
-        Class::Transient | Class::Permanent => {
+        Class::Transient | Class::Absent | Class::NoKind | Class::Permanent => {
             let most = doubled(millis(500)).max(error.retry_after.unwrap_or_default());
             // Full jitter: many that failed together come back spread over the whole pause.
             let part = (shared.random.next_u64() % 1_000) as f64 / 1_000.0;

@@ -1,18 +1,21 @@
 //! What the infrastructure manager has made of a runtime: read from Kubernetes, never written here.
 //!
-//! A request must not hang on a control plane that is away: every look has a short patience, and what
+//! A request must not hang on a control plane that is away: every look has the short patience of a read, and what
 //! cannot be seen is said in words. No customer's cluster is ever called from here.
 
-use std::{sync::Arc, time::Duration};
-
-use k8s_openapi::api::core::v1::Secret;
-use kube::Api;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use secrecy::SecretString;
-use slipway_kube::{Runtime, gardener_cluster};
-use slipway_model::{ports::Clock, runtime_record::RuntimeId, time::secs};
-
-/// Longer than any healthy answer takes, and short beside what a client waits.
-const PATIENCE: Duration = secs(5);
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use slipway_kube::{
+    Runtime,
+    access::{
+        Access, Ask,
+        resource::{RUNTIMES, SECRETS},
+    },
+    gardener_cluster,
+};
+use slipway_model::runtime_record::RuntimeId;
 
 /// Why something cannot be seen, in words for whoever asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,45 +25,43 @@ pub struct Unseen(String);
 /// Looks at Runtimes and kubeconfigs.
 #[derive(Clone)]
 pub struct Clusters {
-    client: kube::Client,
+    control_plane: Access,
     namespace: String,
-    clock: Arc<dyn Clock>,
 }
 
 impl Clusters {
     /// Looks in this namespace.
-    pub fn new(client: kube::Client, namespace: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
-        Self { client, namespace: namespace.into(), clock }
+    pub fn new(control_plane: Access, namespace: impl Into<String>) -> Self {
+        Self { control_plane, namespace: namespace.into() }
     }
 
     /// The Runtime; none if there is none (yet, or any more).
     pub async fn runtime(&self, id: RuntimeId) -> Result<Option<Runtime>, Unseen> {
-        let api: Api<Runtime> = Api::namespaced(self.client.clone(), &self.namespace);
-        self.look("Runtime", api.get_opt(&id.to_string())).await
+        self.look("Runtime", Ask::get(&RUNTIMES, &self.namespace, &id.to_string())).await
     }
 
     /// The kubeconfig; none if the manager has written none yet.
     pub async fn kubeconfig(&self, id: RuntimeId) -> Result<Option<SecretString>, Unseen> {
-        let api: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
         let name = gardener_cluster::secret_name(&id.to_string());
-        let secret = self.look("kubeconfig Secret", api.get_opt(&name)).await?;
-        let bytes = secret.and_then(|secret| secret.data?.remove(gardener_cluster::SECRET_KEY));
-        let text = bytes.and_then(|bytes| String::from_utf8(bytes.0).ok()).filter(|text| !text.is_empty());
-        Ok(text.map(SecretString::from))
+        let secret: Option<Value> = self.look("kubeconfig Secret", Ask::get(&SECRETS, &self.namespace, &name)).await?;
+        Ok(secret.as_ref().and_then(kubeconfig_in))
     }
 
-    async fn look<T>(&self, what: &str, asked: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Unseen> {
-        tokio::select! {
-            biased;
-            answer = asked => answer.map_err(|error| {
-                tracing::warn!(%error, what, "cannot be read");
-                let why = match &error {
-                    kube::Error::Api(status) => format!("Kubernetes refused it ({})", status.reason),
-                    _ => "Kubernetes cannot be reached".to_owned(),
-                };
-                Unseen(format!("the {what} cannot be read: {why}"))
-            }),
-            () = self.clock.sleep(PATIENCE) => Err(Unseen(format!("the {what} cannot be read: Kubernetes did not answer in time"))),
-        }
+    async fn look<T: DeserializeOwned>(&self, what: &str, ask: Ask) -> Result<Option<T>, Unseen> {
+        self.control_plane.find(ask).await.map_err(|error| {
+            tracing::warn!(%error, what, "cannot be read");
+            let why = match (error.code, error.reason.as_str()) {
+                (Some(_), reason) => format!("Kubernetes refused it ({reason})"),
+                (None, "Timeout") => "Kubernetes did not answer in time".to_owned(),
+                (None, _) => "Kubernetes cannot be reached".to_owned(),
+            };
+            Unseen(format!("the {what} cannot be read: {why}"))
+        })
     }
+}
+
+/// The kubeconfig in its Secret; none if there is no text in it yet.
+pub(crate) fn kubeconfig_in(secret: &Value) -> Option<SecretString> {
+    let text = STANDARD.decode(secret["data"][gardener_cluster::SECRET_KEY].as_str()?).ok()?;
+    String::from_utf8(text).ok().filter(|text| !text.is_empty()).map(SecretString::from)
 }

@@ -1,17 +1,18 @@
 //! What the provisioner's steps work on: the data they store, the memory they share, the systems they
 //! call.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use secrecy::{ExposeSecret as _, SecretString, zeroize::Zeroize};
 use serde::{Deserialize, Serialize};
 use slipway_clients::director;
 use slipway_engine::Domain;
-use slipway_kube::wire::Api;
+use slipway_kube::access::{Access, Options};
 use slipway_model::{
     WaitKey,
-    ports::{BoxFuture, Runtimes, Transport},
+    ports::{BoxFuture, Clock, Runtimes},
     runtime_record::RuntimeId,
+    time::secs,
 };
 
 use crate::{deadlines::Deadlines, installer::Installer};
@@ -122,19 +123,16 @@ impl Zeroize for AgentToken {
     }
 }
 
-/// The way into a customer's cluster: what its kubeconfig leads to, and what goes before every path there.
-pub type Reached = Result<(Arc<dyn Transport>, String), String>;
-
-/// Opens the way into a customer's cluster. A function, because there are as many clusters as runtimes
-/// and each has its own wire; tests lead all of them to the simulators.
-pub type Connect = Arc<dyn Fn(SecretString) -> BoxFuture<'static, Reached> + Send + Sync>;
+/// Opens the way into a customer's cluster by its kubeconfig, or says why there is none. A function, because
+/// there are as many clusters as runtimes and each has its own wire; tests lead all of them to the simulators.
+pub type Connect = Arc<dyn Fn(SecretString) -> BoxFuture<'static, Result<Access, String>> + Send + Sync>;
 
 /// Clients of the outside systems, and what an operator has set about them.
 pub struct Systems {
     /// What is stored about runtimes.
     pub runtimes: Arc<dyn Runtimes>,
     /// The control plane's Kubernetes.
-    pub control_plane: Api,
+    pub control_plane: Access,
     /// The namespace of Runtimes and kubeconfigs there.
     pub namespace: String,
     /// The way into customers' clusters.
@@ -158,6 +156,12 @@ impl Systems {
     pub const CONTROL_PLANE: &'static str = "kubernetes";
     /// Whose fields ours are, on every object we write.
     pub const FIELD_MANAGER: &'static str = "slipway-provisioner";
+
+    /// How steps call Kubernetes. Nobody waits for a step, so a slow server has time to answer.
+    pub fn access_options(cluster: &'static str, clock: Arc<dyn Clock>) -> Options {
+        const TIMEOUT: Duration = secs(30);
+        Options { read_timeout: TIMEOUT, write_timeout: TIMEOUT, ..Options::new(cluster, clock) }
+    }
 }
 
 /// What an operation waits on: whoever sees something of its runtime change wakes it.

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 use slipway_clients::{chain, reconciler as reconciler_client};
-use slipway_kube::wire;
+use slipway_kube::access;
 use slipway_model::runtime_record::RuntimeRecord;
 
 use crate::{
     domain::Systems,
     input::{ClusterSecrets, ClusterSpec, KymaSecrets, KymaSpec},
+    steps::described,
 };
 
 /// Who installs Kyma.
@@ -86,11 +87,11 @@ impl From<reconciler_client::Error> for Error {
     }
 }
 
-impl From<wire::Error> for Error {
-    fn from(error: wire::Error) -> Self {
+impl From<access::Error> for Error {
+    fn from(error: access::Error) -> Self {
         let pause = error.pause_or(Duration::ZERO);
         Self {
-            message: chain(&error),
+            message: described(&error),
             is_temporary: error.is_temporary(),
             pause: Some(pause).filter(|it| !it.is_zero()),
         }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use kube::api::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 use slipway_kube::{
     Runtime, annotations, labels,

@@ -3,7 +3,7 @@
 use slipway_engine::{StepCtx, StepError};
 use slipway_kube::{
     Runtime, RuntimeState,
-    wire::{Error, Kind},
+    access::{Ask, Error, resource::RUNTIMES},
 };
 use slipway_model::{
     Component, Reason,
@@ -57,14 +57,8 @@ fn read(stored: &ConfigRevision) -> Result<(ClusterSpec, ClusterSecrets), Proble
 
 /// The Runtime in the control plane; none if there is none.
 pub(crate) async fn look(systems: &Systems, record: &RuntimeRecord) -> Result<Option<Runtime>, Problem> {
-    match systems.control_plane.get(&Kind::RUNTIME, &systems.namespace, &record.id.to_string()).await {
-        Ok(object) => match serde_json::from_value(object) {
-            Ok(runtime) => Ok(Some(runtime)),
-            Err(_) => Err(Error::Garbled.into()),
-        },
-        Err(Error::NotFound) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    let ask = Ask::get(&RUNTIMES, &systems.namespace, &record.id.to_string());
+    Ok(systems.control_plane.find(ask).await?)
 }
 
 /// The same where it must be there.
@@ -98,11 +92,10 @@ pub(crate) async fn write(
     let runtime = mapping::runtime(&owner, &spec, &secrets);
     let object =
         serde_json::to_value(&runtime).map_err(|error| Problem::last(StepError::internal(error.to_string())))?;
-    let written = systems
-        .control_plane
-        .apply(&Kind::RUNTIME, &systems.namespace, &record.id.to_string(), Systems::FIELD_MANAGER, &object)
-        .await?;
-    let generation = written["metadata"]["generation"].as_i64().ok_or(Error::Garbled)?;
+    let (name, manager) = (record.id.to_string(), Systems::FIELD_MANAGER);
+    let written = systems.control_plane.send(Ask::apply(&RUNTIMES, &systems.namespace, &name, manager, object)).await?;
+    let nameless = || Error::garbage("it has no generation");
+    let generation = written["metadata"]["generation"].as_i64().ok_or_else(nameless)?;
     Ok((generation, kept))
 }
 

@@ -59,7 +59,7 @@ use std::time::Duration;
 
 use slipway_clients::{chain, director};
 use slipway_engine::{StepCtx, StepError, StepResult};
-use slipway_kube::wire;
+use slipway_kube::access::{self, Class};
 use slipway_model::{
     Component, Reason, WaitKey,
     ports::StoreError,
@@ -112,11 +112,27 @@ impl From<director::Error> for Problem {
     }
 }
 
-impl From<wire::Error> for Problem {
-    fn from(error: wire::Error) -> Self {
-        let reason = Reason::from(error.reason().to_owned());
-        let said = StepError::new(reason, "the Kubernetes API does not work", chain(&error));
+impl From<access::Error> for Problem {
+    fn from(error: access::Error) -> Self {
+        let reason = match (error.class, error.code) {
+            (Class::Throttled, _) => "TooManyRequests".to_owned(),
+            (Class::Transient, Some(409)) => "Conflict".to_owned(),
+            (Class::Transient, _) => "ServiceUnavailable".to_owned(),
+            (Class::Absent | Class::NoKind, _) => "NotFound".to_owned(),
+            (Class::Permanent, Some(code)) if error.reason.is_empty() => format!("status {code}"),
+            (Class::Permanent, _) => error.reason.clone(),
+        };
+        let said = StepError::new(Reason::from(reason), "the Kubernetes API does not work", described(&error));
         Self { error: said, passes: error.is_temporary(), pause: None }.pausing(error.pause_or(Duration::ZERO))
+    }
+}
+
+/// The sentence of the Kubernetes API, and who says it.
+pub(crate) fn described(error: &access::Error) -> String {
+    match (error.is_temporary(), error.code) {
+        (true, Some(code)) => format!("the Kubernetes API is busy or broken: status {code}, {error}"),
+        (true, None) => format!("the Kubernetes API gave no answer: {error}"),
+        (false, _) => format!("the Kubernetes API refused the request: {error} ({})", error.reason),
     }
 }
 
@@ -198,4 +214,41 @@ pub(crate) fn wait(
     let message = format!("the stage has reached its deadline, {what}");
     let timeout = StepError::new(Reason::ProvisionerTimeout, "the operation took too long", message);
     Ok(ctx.wait_for(Some(key), look_every, deadline, what, timeout.blamed_on(Component::Provisioner)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn problem(code: u16, reason: &str, message: &str) -> Problem {
+        let (head, ()) = http::Response::builder()
+            .status(code)
+            .header("retry-after", "3600")
+            .body(())
+            .expect("an answer")
+            .into_parts();
+        let body = json!({ "kind": "Status", "reason": reason, "message": message }).to_string();
+        access::Error::answer(&head, body.as_bytes()).into()
+    }
+
+    #[test]
+    fn errors_of_kubernetes_pass_or_end_a_step_by_their_class_and_keep_their_reasons() {
+        for (code, reason, message, passes, told) in [
+            (403, "Forbidden", "User x cannot patch runtimes", true, "ServiceUnavailable"),
+            (403, "Forbidden", "spec.shoot.region: Unsupported value: \"x\"", false, "Forbidden"),
+            (404, "NotFound", "no such kind", false, "NotFound"),
+            (409, "Conflict", "somebody was faster", true, "Conflict"),
+            (422, "Invalid", "spec.x: Required value", false, "Invalid"),
+            (422, "", "", false, "status 422"),
+            (429, "TooManyRequests", "slower", true, "TooManyRequests"),
+            (503, "ServiceUnavailable", "not now", true, "ServiceUnavailable"),
+        ] {
+            let problem = problem(code, reason, message);
+            assert_eq!((problem.passes, problem.error.reason.as_str()), (passes, told), "{code} {message}");
+            assert!(problem.error.message.contains(message), "{}", problem.error.message);
+            assert_eq!(problem.pause, Some(secs(375)), "five minutes and a quarter, however long was asked for");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use std::{
 
 use axum::{Router, http::StatusCode, routing::get};
 use slipway_engine::{SystemClock, SystemRandom};
-use slipway_kube::access::{ConnectError, from_kubeconfig, in_cluster};
+use slipway_kube::access::{Client, ConnectError, from_operators_file, in_cluster};
 use slipway_manager::{
     Manager, Parts,
     blueprints::{Files, LoadError},
@@ -82,9 +82,9 @@ pub struct RoleSettings {
 /// What a landscape on one machine gives instead of kubeconfigs.
 pub struct Landscape {
     /// The control plane.
-    pub kcp: kube::Client,
+    pub kcp: Client,
     /// The garden.
-    pub garden: kube::Client,
+    pub garden: Client,
     /// Time as the garden counts it.
     pub garden_time: Arc<dyn Clock>,
     /// The converter configuration.
@@ -106,10 +106,10 @@ impl ManagerRole {
         let files = Files::load(&role.converter_config, switches)?;
         let connect = |which| move |problem| RoleError::Connect { which, problem };
         let kcp = match &role.kubeconfig {
-            Some(path) => from_kubeconfig(path).await.map_err(connect("control plane"))?,
+            Some(path) => from_operators_file(path).await.map_err(connect("control plane"))?,
             None => in_cluster().map_err(connect("control plane"))?,
         };
-        let garden = from_kubeconfig(&role.garden_kubeconfig).await.map_err(connect("garden"))?;
+        let garden = from_operators_file(&role.garden_kubeconfig).await.map_err(connect("garden"))?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let random = Arc::new(SystemRandom::default());
         let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "manager".to_owned());

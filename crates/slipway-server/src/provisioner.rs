@@ -9,11 +9,8 @@ mod file;
 use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use slipway_clients::{UsedBy, director, reconciler};
-use slipway_engine::{Engine, EngineConfig, Parts, RecordingTransport, SystemClock, SystemRandom};
-use slipway_kube::{
-    access::{ConnectError, from_kubeconfig, in_cluster},
-    wire::{Api as Kubernetes, ClientTransport},
-};
+use slipway_engine::{Engine, EngineConfig, Parts, SystemClock, SystemRandom};
+use slipway_kube::access::{Access, Client, ConnectError, Options, from_operators_file, in_cluster};
 use slipway_model::ports::{Clock, Runtimes, Storage, TransportError};
 use slipway_provisioner::{
     Api, Catalogue, Installer, Metrics, Provisioner, Systems,
@@ -61,9 +58,9 @@ pub enum RoleError {
 }
 
 /// A client of the control plane: by kubeconfig, or as the pod we are.
-pub async fn control_plane(kubeconfig: Option<&Path>) -> Result<kube::Client, RoleError> {
+pub async fn control_plane(kubeconfig: Option<&Path>) -> Result<Client, RoleError> {
     Ok(match kubeconfig {
-        Some(path) => from_kubeconfig(path).await?,
+        Some(path) => from_operators_file(path).await?,
         None => in_cluster()?,
     })
 }
@@ -75,7 +72,7 @@ pub struct Given {
     /// Runtimes, in the same database.
     pub runtimes: Arc<dyn Runtimes>,
     /// The control plane.
-    pub control_plane: kube::Client,
+    pub control_plane: Client,
     /// Whose tokens are taken, beside those of the file.
     pub issuers: Vec<Issuer>,
     /// The engine's settings.
@@ -115,12 +112,12 @@ impl ProvisionerRole {
             Some(reconciler) => (Installer::Reconciler(reconciler), false),
             None => (Installer::LifecycleManager { channel: file.channel.clone() }, true),
         };
-        let to_control_plane =
-            RecordingTransport::new(ClientTransport::new(control_plane.clone(), clock.clone()), clock.clone());
         let namespace = file.settings.namespace.clone();
+        // For looks and watches; steps have a way that is recorded.
+        let watched = Access::new(control_plane.clone(), Options::new(Systems::CONTROL_PLANE, clock.clone()));
         let systems = Arc::new(Systems {
             runtimes: runtimes.clone(),
-            control_plane: Kubernetes::new(Arc::new(to_control_plane), Systems::CONTROL_PLANE, ""),
+            control_plane: reach::recorded(control_plane, Systems::CONTROL_PLANE, clock.clone()),
             namespace: namespace.clone(),
             connect: reach::by_kubeconfig(clock.clone()),
             director: director.clone(),
@@ -153,7 +150,7 @@ impl ProvisionerRole {
             clock: clock.clone(),
             random: random.clone(),
             director: director.clone(),
-            clusters: Clusters::new(control_plane.clone(), namespace.clone(), clock.clone()),
+            clusters: Clusters::new(watched.clone(), namespace.clone()),
             gate: Gate::new(issuers, clock.clone()),
             settings: file.settings,
             catalogue: Catalogue::built_in(),
@@ -181,8 +178,8 @@ impl ProvisionerRole {
         }
         let (news, counting, by) = (engine.events(), metrics.clone(), clock.clone());
         rounds.spawn(async move { counting.count(news, &*by).await });
-        let watch = Watch { engine: engine.clone(), clock: clock.clone() };
-        rounds.spawn(async move { watch.run(control_plane, &namespace, with_kyma).await });
+        let watch = Watch { engine: engine.clone(), control_plane: watched, namespace, random: random.clone() };
+        rounds.spawn(async move { watch.run(with_kyma).await });
         if systems.has_agent {
             let agents = Agents { systems, clock: clock.clone(), random: random.clone(), stale_after, metrics };
             rounds.spawn(async move { agents.run().await });

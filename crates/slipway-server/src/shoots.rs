@@ -3,16 +3,18 @@
 //! The same rendering as in production with the same files, so that what is shown is what would be
 //! sent. Nothing is written anywhere.
 
-use std::path::{Path, PathBuf};
-
-use kube::{
-    Api, Client, Config,
-    api::{ApiResource, DynamicObject},
-    config::{KubeConfigOptions, Kubeconfig},
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
 };
+
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use slipway_kube::{Runtime, Shoot};
+use slipway_engine::SystemClock;
+use slipway_kube::{
+    Runtime,
+    access::{self, Access, Ask, ConnectError, Options, from_operators_file, resource::SHOOTS},
+};
 use slipway_manager::{
     AclAddresses, AuditData, ConverterConfig, RenderInput, TimeWindow,
     config::{AuditTenants, ConfigError, MaintenanceWindows},
@@ -61,11 +63,11 @@ pub enum FileError {
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The kubeconfig is of no use.
-    #[error("the kubeconfig {} is of no use: {}", .0.display(), .1)]
-    Kubeconfig(PathBuf, String),
+    #[error(transparent)]
+    Kubeconfig(#[from] ConnectError),
     /// The garden does not answer as it should.
     #[error("the garden does not tell the Shoot {0}")]
-    Garden(String, #[source] Box<kube::Error>),
+    Garden(String, #[source] access::Error),
 }
 
 /// What a Shoot is rendered from.
@@ -163,19 +165,14 @@ impl Loaded {
 
     /// Asks a garden for the Shoot as it is; there may be none.
     pub async fn ask_garden(self, kubeconfig: &Path) -> Result<Self, LiveError> {
-        let wrong = |error: String| LiveError::Kubeconfig(kubeconfig.to_owned(), error);
         // One provider in the whole process; a second caller finds it installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let file = Kubeconfig::read_from(kubeconfig).map_err(|error| wrong(error.to_string()))?;
-        let options = KubeConfigOptions::default();
-        let config = Config::from_custom_kubeconfig(file, &options).await.map_err(|error| wrong(error.to_string()))?;
-        let client = Client::try_from(config).map_err(|error| wrong(error.to_string()))?;
-        let resource = ApiResource::erase::<Shoot>(&());
-        let shoots: Api<DynamicObject> = Api::namespaced_with(client, &self.config.namespace(), &resource);
+        let client = from_operators_file(kubeconfig).await?;
+        let garden = Access::new(client, Options::new("garden", Arc::new(SystemClock::default())));
         let name = &self.runtime.spec.shoot.name;
-        let garden = |error| LiveError::Garden(name.clone(), Box::new(error));
-        let shoot = shoots.get_opt(name).await.map_err(garden)?;
-        Ok(self.with(shoot.map(|shoot| serde_json::to_value(shoot).expect("it came as JSON"))))
+        let found = garden.find(Ask::get(&SHOOTS, &self.config.namespace(), name)).await;
+        let shoot = found.map_err(|error| LiveError::Garden(name.clone(), error))?;
+        Ok(self.with(shoot))
     }
 }
 

@@ -74,13 +74,14 @@ pub struct Ask {
     pub priority: Priority,
     query: Vec<(&'static str, String)>,
     body: Option<(&'static str, Value)>,
+    heads_only: bool,
 }
 
 impl Ask {
     fn new(verb: Verb, resource: &'static Resource, namespace: &str, name: &str) -> Self {
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
         let (priority, query) = (Priority::Change, Vec::new());
-        Self { verb, resource, namespace, name, subresource: "", priority, query, body: None }
+        Self { verb, resource, namespace, name, subresource: "", priority, query, body: None, heads_only: false }
     }
 
     /// One object.
@@ -168,6 +169,13 @@ impl Ask {
         self
     }
 
+    /// Only the metadata of objects is wanted: what nobody looks at is not sent, least of all the content of Secrets.
+    #[must_use]
+    pub(super) fn heads_only(mut self, heads_only: bool) -> Self {
+        self.heads_only = heads_only;
+        self
+    }
+
     /// What is sent, if anything.
     pub fn body(&self) -> Option<&Value> {
         self.body.as_ref().map(|(_, body)| body)
@@ -186,6 +194,7 @@ impl Ask {
     }
 
     pub(super) fn request(&self, dry_run: bool) -> Result<Request<Vec<u8>>, Error> {
+        self.check_place()?;
         let mut uri = self.path();
         let dry = (dry_run && self.verb.is_write()).then_some(("dryRun", "All".to_owned()));
         for (place, (key, value)) in self.query.iter().chain(dry.iter()).enumerate() {
@@ -194,8 +203,12 @@ impl Ask {
             uri.push('=');
             uri.push_str(&escaped(value, QUERY));
         }
-        let mut request =
-            Request::builder().method(self.verb.method()).uri(uri).header(header::ACCEPT, "application/json");
+        let accept = match (self.heads_only, self.verb) {
+            (false, _) => "application/json",
+            (true, Verb::List) => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+            (true, _) => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+        };
+        let mut request = Request::builder().method(self.verb.method()).uri(uri).header(header::ACCEPT, accept);
         let body = match &self.body {
             Some((media, body)) => {
                 request = request.header(header::CONTENT_TYPE, *media);
@@ -204,6 +217,22 @@ impl Ask {
             None => Vec::new(),
         };
         request.body(body).map_err(|error| Error::unsendable(&error.to_string()))
+    }
+
+    /// No object is called `.` or `..`, and whoever stands between would take them for a way up. Without its name a
+    /// call for one object would be one for all of them, deletions included.
+    fn check_place(&self) -> Result<(), Error> {
+        let is_of_one = match self.verb {
+            Verb::Get | Verb::Update | Verb::Patch | Verb::Delete => true,
+            Verb::List | Verb::Watch | Verb::Create => false,
+        };
+        if is_of_one && self.name.is_empty() {
+            return Err(Error::unsendable("it names no object"));
+        }
+        if [&self.namespace, &self.name].into_iter().any(|part| part == "." || part == "..") {
+            return Err(Error::unsendable("`.` and `..` are no names"));
+        }
+        Ok(())
     }
 }
 
@@ -237,5 +266,21 @@ mod tests {
         assert_eq!(path("../x y"), "/api/v1/namespaces/a%2Fb/secrets/..%2Fx%20y");
         let binding = Ask::get(&CLUSTER_ROLE_BINDINGS, "", "system:node").path();
         assert_eq!(binding, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/system:node");
+    }
+
+    #[test]
+    fn what_leads_up_or_to_all_objects_is_never_sent() {
+        for (namespace, name) in [("a", ".."), ("a", "."), ("..", "s"), (".", "s"), ("a", "")] {
+            let asks = [Ask::get(&SECRETS, namespace, name), Ask::delete(&SECRETS, namespace, name)];
+            for ask in asks {
+                let refused = ask.request(false).expect_err("refused");
+                assert_eq!(
+                    (refused.reason.as_str(), refused.effect_unknown),
+                    ("Unsendable", false),
+                    "{namespace}/{name}"
+                );
+            }
+        }
+        assert!(Ask::get(&SECRETS, "a", "..data").request(false).is_ok(), "a name may begin with dots");
     }
 }

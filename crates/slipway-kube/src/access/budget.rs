@@ -3,7 +3,7 @@
 //! A rotation at start-up must not keep a customer's new cluster waiting, and nothing may keep an expired
 //! kubeconfig waiting. So a freed token goes to the most important who waits, and to the one who waited
 //! longest among equals. Work that nobody waits for gets at most half of the rate, so that it can never be
-//! the reason why an urgent call finds the bucket empty for long. Lists and watches do not draw from it.
+//! the reason why an urgent call finds the bucket empty for long. The lists of caches do not draw from it.
 
 use std::{
     collections::BTreeMap,

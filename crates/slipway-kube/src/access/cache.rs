@@ -23,15 +23,23 @@ use slipway_model::{
 use tokio::sync::watch;
 
 use self::kept::Objects;
-use super::{Access, Ask, Error, Resource};
+use super::{
+    Access, Ask, Class, Error, Resource,
+    pages::{Paced, parsed},
+};
 
-/// Objects on one page of a list.
-const PAGE: usize = 500;
 /// A watch is begun anew after about this long; the server's own default is similar.
 const WATCH_SECONDS: u64 = 290;
+/// A watch that lived for this long was a good one, even if nothing happened.
+const HEALTHY: Duration = secs(10);
+/// How long to stay away from a server that does not know the kind: somebody has to install it first.
+const NO_KIND_PAUSE: Duration = secs(60);
 
 /// A projection that can be cached. Written and read again it is the same.
 pub trait Projection: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// Whether metadata are all that is asked for.
+    const HEADS_ONLY: bool = false;
+
     /// Forgets what was read but is of no use, such as who wrote which field.
     fn slim(&mut self) {}
 }
@@ -107,22 +115,6 @@ pub struct Source {
     pub selector: String,
     /// Chance, so that many replicas do not list at the same moment.
     pub random: Arc<dyn Random>,
-}
-
-#[derive(Deserialize)]
-struct Page<'a> {
-    metadata: PageMeta,
-    #[serde(borrow, default = "Vec::new")]
-    items: Vec<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PageMeta {
-    #[serde(default)]
-    resource_version: String,
-    #[serde(default, rename = "continue")]
-    more: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -202,32 +194,45 @@ impl<T: Projection> Cache<T> {
         now.saturating_sub(*self.0.heard.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Keeps the cache; never ends. Failures are waited out with growing pauses.
+    /// Keeps the cache; never ends. Failures are waited out with growing pauses, and so are watches that end at once:
+    /// a server that opens and closes them must not be asked hundreds of times a second.
     pub async fn run(self, source: Source, on_change: OnChange<T>) {
         let (mut from, mut failures) = (None, 0_u32);
+        let now = || source.access.clock().monotonic();
         loop {
-            let outcome = self.follow(&source, &mut from, &on_change).await;
-            let Err(error) = outcome else {
+            let (began, mut has_news) = (now(), false);
+            let outcome = self.follow(&source, &mut from, &mut has_news, &on_change).await;
+            if has_news || now().saturating_sub(began) >= HEALTHY {
                 failures = 0;
-                continue;
+            }
+            let pause = match outcome {
+                Ok(()) if has_news => continue,
+                Ok(()) => (millis(100) * 2_u32.pow(failures)).min(secs(30)),
+                Err(error) => {
+                    // What cannot be read is listed anew, as what is forgotten.
+                    if error.is_expired() || error.is_unreadable() {
+                        from = None;
+                    }
+                    report(&source, &error);
+                    match error.class {
+                        Class::NoKind => NO_KIND_PAUSE,
+                        _ => error.retry_after.unwrap_or((millis(500) * 2_u32.pow(failures)).min(secs(30))),
+                    }
+                }
             };
-            if error.is_expired() || error.reason == "Garbage" {
-                from = None;
-            }
-            failures = (failures + 1).min(8);
-            let (kind, cluster) = (source.resource.kind, source.access.options().cluster);
-            if error.is_expired() {
-                tracing::debug!(cluster, kind, "the watch is too old; listing again");
-            } else {
-                tracing::warn!(cluster, kind, %error, "the watch broke; it is tried again");
-            }
-            let pause = error.retry_after.unwrap_or((millis(250) * 2_u32.pow(failures)).min(secs(30)));
+            failures = (failures + 1).min(9);
             wait_out(&source, source.random.jitter(pause)).await;
         }
     }
 
     /// Lists if there is nothing to go on from, then watches until the server ends it.
-    async fn follow(&self, source: &Source, from: &mut Option<String>, on_change: &OnChange<T>) -> Result<(), Error> {
+    async fn follow(
+        &self,
+        source: &Source,
+        from: &mut Option<String>,
+        has_news: &mut bool,
+        on_change: &OnChange<T>,
+    ) -> Result<(), Error> {
         let began = match from.take() {
             Some(version) => version,
             None => self.list(source, on_change).await?,
@@ -239,7 +244,7 @@ impl<T: Projection> Cache<T> {
             .with("allowWatchBookmarks", "true")
             .with("timeoutSeconds", WATCH_SECONDS.to_string())
             .with("resourceVersion", began);
-        let mut watching = source.access.watch(&selected(ask, source)).await?;
+        let mut watching = source.access.watch(&selected::<T>(ask, source)).await?;
         while let Some(change) = watching.next().await {
             let change = change?;
             self.heard(source);
@@ -254,40 +259,28 @@ impl<T: Projection> Cache<T> {
             if change.what != "BOOKMARK" {
                 self.note(head, change.what == "DELETED", &change.object, on_change);
             }
-            *from = Some(version);
+            (*from, *has_news) = (Some(version), true);
         }
         Ok(())
     }
 
     async fn list(&self, source: &Source, on_change: &OnChange<T>) -> Result<String, Error> {
-        let mut more = None;
         let mut seen = HashSet::new();
-        loop {
-            let mut ask =
-                selected(Ask::list(source.resource, &source.namespace), source).with("limit", PAGE.to_string());
-            if let Some(more) = more.take() {
-                ask = ask.with("continue", more);
+        let ask = selected::<T>(Ask::list(source.resource, &source.namespace), source);
+        let listed = source.access.pages(&ask, Paced::No, |item| {
+            let head = head_of(source, item)?;
+            let is_known = self.objects().version(&head.name) == Some(&head.resource_version);
+            seen.insert(head.name.clone());
+            if !is_known {
+                self.note(head, false, item, on_change);
             }
-            let bytes = source.access.unbudgeted(&ask).await?;
-            let page: Page<'_> = serde_json::from_slice(&bytes).map_err(|error| Error::garbage(&error.to_string()))?;
-            for item in &page.items {
-                let head = head_of(source, item)?;
-                let is_known = self.objects().version(&head.name) == Some(&head.resource_version);
-                seen.insert(head.name.clone());
-                if !is_known {
-                    self.note(head, false, item, on_change);
-                }
-            }
-            match page.metadata.more.filter(|more| !more.is_empty()) {
-                Some(next) => more = Some(next),
-                None => {
-                    self.forget_others(&seen, on_change);
-                    self.heard(source);
-                    self.0.synced.send_replace(true);
-                    return Ok(page.metadata.resource_version);
-                }
-            }
-        }
+            Ok(())
+        });
+        let version = listed.await?;
+        self.forget_others(&seen, on_change);
+        self.heard(source);
+        self.0.synced.send_replace(true);
+        Ok(version)
     }
 
     fn forget_others(&self, seen: &HashSet<String>, on_change: &OnChange<T>) {
@@ -347,12 +340,18 @@ async fn wait_out(source: &Source, pause: Duration) {
     }
 }
 
-fn selected(ask: Ask, source: &Source) -> Ask {
+fn selected<T: Projection>(ask: Ask, source: &Source) -> Ask {
+    let ask = ask.heads_only(T::HEADS_ONLY);
     if source.selector.is_empty() { ask } else { ask.with("labelSelector", source.selector.clone()) }
 }
 
-fn parsed<T: DeserializeOwned>(raw: &RawValue) -> Result<T, Error> {
-    serde_json::from_str(raw.get()).map_err(|error| Error::garbage(&error.to_string()))
+fn report(source: &Source, error: &Error) {
+    let (kind, cluster) = (source.resource.kind, source.access.options().cluster);
+    if error.is_expired() {
+        tracing::debug!(cluster, kind, "the watch is too old; listing again");
+    } else {
+        tracing::warn!(cluster, kind, %error, "the watch broke; it is tried again");
+    }
 }
 
 /// Who wrote which field is half of an object, and read by nobody: it is cut out before anything is made of it.

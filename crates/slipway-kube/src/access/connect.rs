@@ -1,4 +1,5 @@
-//! Clients from kubeconfigs.
+//! Clients from kubeconfigs: those of operators, who may have theirs run programs and read files, and those out of
+//! Secrets and answers, which [`super::kubeconfig`] reads.
 //!
 //! The library's own retries are switched off: they would sleep by the wall clock, hide requests from the
 //! counters and take the class of a failure away from us.
@@ -11,11 +12,13 @@ use kube::{
 };
 use slipway_model::time::secs;
 
+use super::kubeconfig::parse;
+
 /// Why no client can be made. No text of a kubeconfig is in it.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The file cannot be read.
-    #[error("the kubeconfig {path} cannot be used: {problem}; check the path and that it is a kubeconfig")]
+    #[error("the kubeconfig {path} is of no use: {problem}; check the path and that it is a kubeconfig")]
     File {
         /// Which.
         path: String,
@@ -41,24 +44,21 @@ fn client(mut config: Config) -> Result<Client, ConnectError> {
     Client::try_from(config).map_err(|error| ConnectError::Tls(error.to_string()))
 }
 
-/// By the file.
-pub async fn from_kubeconfig(path: &Path) -> Result<Client, ConnectError> {
+/// By a file that an operator has named, on the command line or in a setting.
+pub async fn from_operators_file(path: &Path) -> Result<Client, ConnectError> {
     let wrong = |problem: String| ConnectError::File { path: path.display().to_string(), problem };
     let kubeconfig = Kubeconfig::read_from(path).map_err(|error| wrong(error.to_string()))?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     client(config.map_err(|error| wrong(error.to_string()))?)
 }
 
-/// By its text.
-pub async fn from_kubeconfig_text(text: &str) -> Result<Client, ConnectError> {
-    // Errors of the parser may quote the text, and the text holds a key.
-    let unreadable = |_| ConnectError::Kubeconfig("it cannot be read".to_owned());
-    let kubeconfig = Kubeconfig::from_yaml(text).map_err(unreadable)?;
+/// By a text out of a Secret or an answer, which somebody else may have written.
+pub async fn from_secret_text(text: &str) -> Result<Client, ConnectError> {
+    let kubeconfig = parse(text).map_err(ConnectError::Kubeconfig)?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    client(
-        config
-            .map_err(|_| ConnectError::Kubeconfig("it names no cluster, or a user without credentials".to_owned()))?,
-    )
+    // Errors of the library may quote the text, and the text holds a key.
+    let useless = |_| ConnectError::Kubeconfig("it names no cluster, or a user without credentials".to_owned());
+    client(config.map_err(useless)?)
 }
 
 /// By the service account of the pod we are.

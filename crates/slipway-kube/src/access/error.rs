@@ -3,9 +3,13 @@
 //! | answer | class | why |
 //! |---|---|---|
 //! | 429 | throttled | the server says how long to stay away |
-//! | 5xx, 401, 408, 409, 410, no connection, no answer in time, an answer that cannot be read | transient | the same call may succeed later |
-//! | 403 | transient | Gardener answers it wrongly at times; the caller gives up after ten minutes |
-//! | 403 that names a field, 400, 404, 405, 413, 415, 422 | permanent | the same call never succeeds |
+//! | 404 that names an object | absent | the server knows the kind, and has no such object |
+//! | 404 of the server that names none | no kind | somebody has to install it first |
+//! | 404 of somebody in between | transient | it tells nothing of the cluster |
+//! | 403 that names a field or comes from a webhook | permanent | admission refuses what was sent |
+//! | any other 403 | transient | rights arrive after the objects they are for; the caller decides how long it believes that |
+//! | 401, 408, 409, 410, 5xx, no connection, no answer in time, half an answer, an answer that cannot be read | transient | the same call may succeed later |
+//! | 400, 405, 413, 415, 422, any other 4xx, an answer that is too large | permanent | the same call never succeeds |
 //!
 //! The message is the server's own sentence, because it names the field; it is cut to a length that fits a
 //! condition. Bodies that are no Kubernetes `Status` are never repeated: nobody knows what is in them.
@@ -14,6 +18,13 @@ use std::time::Duration;
 
 use http::{StatusCode, header, response::Parts};
 use serde::Deserialize;
+use slipway_model::{ports::TransportError, time::mins};
+
+/// A server may slow us down, but not put us to sleep.
+const RETRY_AFTER_MAX: Duration = mins(5);
+
+/// What a server says, in plain text, at a path it does not serve.
+const NO_PATH: &[u8] = b"404 page not found";
 
 /// Longest sentence kept; Gardener lists every wrong field of a Shoot in one.
 const LONGEST: usize = 1_000;
@@ -25,8 +36,22 @@ pub enum Class {
     Throttled,
     /// Ask again, more slowly each time.
     Transient,
+    /// There is no such object.
+    Absent,
+    /// The server does not know the kind at all.
+    NoKind,
     /// Asking again changes nothing until something else changes.
     Permanent,
+}
+
+impl Class {
+    /// Whether asking again later may help.
+    pub const fn is_temporary(self) -> bool {
+        match self {
+            Self::Throttled | Self::Transient => true,
+            Self::Absent | Self::NoKind | Self::Permanent => false,
+        }
+    }
 }
 
 /// A failed call.
@@ -47,23 +72,47 @@ pub struct Error {
     pub effect_unknown: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Status {
-    #[serde(default)]
     kind: String,
-    #[serde(default)]
     message: String,
-    #[serde(default)]
     reason: String,
-    #[serde(default)]
     details: Option<Details>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 struct Details {
-    #[serde(default)]
+    name: String,
+    causes: Vec<Cause>,
     retry_after_seconds: u64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Cause {
+    field: String,
+}
+
+impl Status {
+    fn names_an_object(&self) -> bool {
+        self.details.as_ref().is_some_and(|details| !details.name.is_empty())
+    }
+
+    /// Whether it is what was sent that is refused, and not who sent it. Admission plugins of Gardener answer 403
+    /// where a validation would answer 422; they then name the field and what is wrong with it in the words of
+    /// field errors. Webhooks are introduced by the server.
+    fn refuses_content(&self) -> bool {
+        let faults =
+            ["Unsupported value", "Invalid value", "Required value", "Not found", "Duplicate value", "Forbidden:"];
+        let text = &self.message;
+        let is_about_field =
+            (text.contains("spec.") || text.contains("metadata.")) && faults.iter().any(|fault| text.contains(fault));
+        let has_field =
+            self.details.as_ref().is_some_and(|details| details.causes.iter().any(|cause| !cause.field.is_empty()));
+        is_about_field || has_field || (text.contains("admission webhook") && text.contains("denied the request"))
+    }
 }
 
 impl Error {
@@ -88,6 +137,22 @@ impl Error {
     pub fn garbage(problem: &str) -> Self {
         let message = format!("the answer cannot be read: {problem}");
         Self { effect_unknown: true, ..Self::new(Class::Transient, "Garbage", message) }
+    }
+
+    /// The answer is larger than may be read; the rest of it was left unread.
+    pub fn too_large(most: usize) -> Self {
+        let message = format!("the answer is larger than {most} bytes");
+        Self { effect_unknown: true, ..Self::new(Class::Permanent, "TooLarge", message) }
+    }
+
+    /// There is no such object, as far as we know without asking.
+    pub fn absent(message: impl Into<String>) -> Self {
+        Self { code: Some(404), ..Self::new(Class::Absent, "NotFound", message) }
+    }
+
+    /// A kubeconfig leads nowhere. The next one may: they are rotated.
+    pub fn unusable_kubeconfig(why: &super::ConnectError) -> Self {
+        Self::new(Class::Transient, "Kubeconfig", why.to_string())
     }
 
     /// The circuit breaker is open: nothing was sent.
@@ -117,8 +182,20 @@ impl Error {
             deepest = inner.to_string();
             source = inner.source();
         }
+        Self::unreached(&deepest, never_sent)
+    }
+
+    /// The same behind the port.
+    pub fn port(error: &TransportError) -> Self {
+        match error {
+            TransportError::NotSent { problem, .. } => Self::unreached(problem, true),
+            TransportError::NoAnswer { problem, .. } => Self::unreached(problem, false),
+        }
+    }
+
+    fn unreached(problem: &str, never_sent: bool) -> Self {
         let reason = if never_sent { "ConnectionRefused" } else { "NoConnection" };
-        let message = format!("the API cannot be reached: {deepest}");
+        let message = format!("the API cannot be reached: {problem}");
         Self { effect_unknown: !never_sent, ..Self::new(Class::Transient, reason, message) }
     }
 
@@ -126,19 +203,41 @@ impl Error {
     pub fn answer(head: &Parts, body: &[u8]) -> Self {
         let status = serde_json::from_slice::<Status>(body).ok().filter(|status| status.kind == "Status");
         let code = head.status.as_u16();
+        let class = class(head.status, status.as_ref(), body);
         let (reason, message, asked) = match status {
             Some(status) => (status.reason, status.message, status.details.map_or(0, |it| it.retry_after_seconds)),
             None => (String::new(), format!("HTTP {code} without a Kubernetes status"), 0),
         };
-        let class = class(head.status, &message);
         let header = head.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        let retry_after = header.or((asked > 0).then_some(asked)).map(Duration::from_secs);
+        let asked = header.or((asked > 0).then_some(asked)).map(Duration::from_secs);
+        let retry_after = asked.map(|asked| asked.min(RETRY_AFTER_MAX));
         Self { code: Some(code), retry_after, ..Self::new(class, &reason, message) }
+    }
+
+    /// How long to stay away: what was asked for, or else `usual`. A quarter is added, because pauses are
+    /// varied by a fifth either way.
+    pub fn pause_or(&self, usual: Duration) -> Duration {
+        self.retry_after.map_or(usual, |asked| asked.mul_f64(1.25))
+    }
+
+    /// Trying again later may help.
+    pub fn is_temporary(&self) -> bool {
+        self.class.is_temporary()
     }
 
     /// There is no such object.
     pub fn is_not_found(&self) -> bool {
-        self.code == Some(404)
+        self.class == Class::Absent
+    }
+
+    /// The answer came and is of no use: garbage, or more than may be read.
+    pub fn is_unreadable(&self) -> bool {
+        self.reason == "Garbage" || self.is_too_large()
+    }
+
+    /// There is more of it than may be read.
+    pub fn is_too_large(&self) -> bool {
+        self.reason == "TooLarge"
     }
 
     /// Somebody else was faster, or has the name already.
@@ -173,21 +272,20 @@ impl Error {
 }
 
 /// The table.
-fn class(status: StatusCode, message: &str) -> Class {
+fn class(status: StatusCode, said: Option<&Status>, body: &[u8]) -> Class {
     match status.as_u16() {
         429 => Class::Throttled,
-        403 if names_a_field(message) => Class::Permanent,
+        404 => match said {
+            Some(said) if said.names_an_object() => Class::Absent,
+            Some(_) => Class::NoKind,
+            None if body.trim_ascii() == NO_PATH => Class::NoKind,
+            None => Class::Transient,
+        },
+        403 if said.is_some_and(Status::refuses_content) => Class::Permanent,
         401 | 403 | 408 | 409 | 410 => Class::Transient,
         400..=499 => Class::Permanent,
         _ => Class::Transient,
     }
-}
-
-/// Admission plugins of Gardener answer 403 where a validation would answer 422; they then name the field and
-/// what is wrong with it in the words of field errors.
-fn names_a_field(message: &str) -> bool {
-    let faults = ["Unsupported value", "Invalid value", "Required value", "Not found", "Duplicate value", "Forbidden:"];
-    (message.contains("spec.") || message.contains("metadata.")) && faults.iter().any(|fault| message.contains(fault))
 }
 
 fn cut(text: &str) -> String {

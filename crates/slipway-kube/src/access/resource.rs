@@ -53,6 +53,17 @@ pub static KYMAS: Resource = row("operator.kyma-project.io", "v1beta2", "Kyma", 
 /// Caches of image registries that customers ask for, in their clusters.
 pub static REGISTRY_CACHE_CONFIGS: Resource =
     row("core.kyma-project.io", "v1beta1", "RegistryCacheConfig", "registrycacheconfigs");
+/// Connections of agents, in customers' clusters.
+pub static COMPASS_CONNECTIONS: Resource =
+    global("compass.kyma-project.io", "v1alpha1", "CompassConnection", "compassconnections");
+/// Brokers of outside services, in customers' clusters.
+pub static CLUSTER_SERVICE_BROKERS: Resource =
+    global("servicecatalog.k8s.io", "v1beta1", "ClusterServiceBroker", "clusterservicebrokers");
+/// Services those offer.
+pub static CLUSTER_SERVICE_CLASSES: Resource =
+    global("servicecatalog.k8s.io", "v1beta1", "ClusterServiceClass", "clusterserviceclasses");
+/// Services that customers have.
+pub static SERVICE_INSTANCES: Resource = row("servicecatalog.k8s.io", "v1beta1", "ServiceInstance", "serviceinstances");
 /// Definitions of kinds.
 pub static CUSTOM_RESOURCE_DEFINITIONS: Resource =
     global("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");

@@ -5,3 +5,4 @@ mod budget;
 mod caches;
 mod errors;
 mod leases;
+mod limits;

@@ -5,21 +5,20 @@ use std::pin::Pin;
 use bytes::{Buf as _, BytesMut};
 use futures::StreamExt as _;
 use http_body_util::BodyExt as _;
-use kube::client::Body;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Access, Ask, Error};
+use super::{
+    Access, Ask, Error,
+    transport::{OBJECT_MAX, read},
+};
 
-/// A running watch.
+/// A running watch: bytes as they come, cut at line ends.
 pub struct Watching {
-    lines: Lines,
-}
-
-/// Bytes as they come, cut at line ends.
-pub struct Lines {
     body: Pin<Box<dyn futures::Stream<Item = Result<bytes::Bytes, String>> + Send>>,
     rest: BytesMut,
+    /// So much of the rest has no line end in it.
+    searched: usize,
 }
 
 /// One change.
@@ -32,29 +31,13 @@ pub(super) struct Change {
     pub(super) object: Box<RawValue>,
 }
 
-impl Lines {
-    async fn next(&mut self) -> Option<Result<bytes::Bytes, Error>> {
-        loop {
-            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-                let line = self.rest.split_to(end).freeze();
-                self.rest.advance(1);
-                if line.is_empty() {
-                    continue;
-                }
-                return Some(Ok(line));
-            }
-            match self.body.next().await? {
-                Ok(bytes) => self.rest.extend_from_slice(&bytes),
-                Err(problem) => return Some(Err(Error::broken_off(&problem))),
-            }
-        }
-    }
-}
-
 impl Access {
-    /// Starts a watch. It draws from no budget: it is one request for hours.
+    /// Starts a watch. It draws from the budget: one is a request for minutes, but one that ends at once is many.
     pub async fn watch(&self, ask: &Ask) -> Result<Watching, Error> {
         let options = &self.options;
+        if let Some(budget) = &options.budget {
+            budget.take(ask.priority).await;
+        }
         if let Some(calls) = &options.calls {
             calls.before(options.cluster, ask).await.into_result()?;
         }
@@ -69,22 +52,44 @@ impl Access {
     }
 
     async fn begin(&self, ask: &Ask) -> Result<Watching, Error> {
-        let request = ask.request(false)?.map(Body::from);
-        let response = self.client.send(request).await.map_err(|error| Error::transport(&error))?;
-        let (head, body) = response.into_parts();
-        if !head.status.is_success() {
-            let whole = body.collect().await.map_err(|error| Error::broken_off(&error.to_string()))?.to_bytes();
+        let answer = self.wire.open(ask.request(false)?).await?;
+        if !answer.status().is_success() {
+            let (head, whole) = read(answer, OBJECT_MAX).await?;
             return Err(Error::answer(&head, &whole));
         }
-        let body = body.into_data_stream().map(|part| part.map_err(|error| error.to_string()));
-        Ok(Watching { lines: Lines { body: Box::pin(body), rest: BytesMut::new() } })
+        let body = answer.into_body().into_data_stream().map(|part| part.map_err(|error| error.to_string()));
+        Ok(Watching { body: Box::pin(body), rest: BytesMut::new(), searched: 0 })
     }
 }
 
 impl Watching {
     /// The next change; none when the server ends the watch, as it does every few minutes.
     pub(super) async fn next(&mut self) -> Option<Result<Change, Error>> {
-        let line = self.lines.next().await?;
+        let line = self.line().await?;
         Some(line.and_then(|line| serde_json::from_slice(&line).map_err(|error| Error::garbage(&error.to_string()))))
+    }
+
+    async fn line(&mut self) -> Option<Result<bytes::Bytes, Error>> {
+        loop {
+            let end = self.rest[self.searched..].iter().position(|byte| *byte == b'\n');
+            if let Some(end) = end.map(|end| self.searched + end) {
+                let line = self.rest.split_to(end).freeze();
+                self.rest.advance(1);
+                self.searched = 0;
+                if line.is_empty() {
+                    continue;
+                }
+                return Some(Ok(line));
+            }
+            self.searched = self.rest.len();
+            // One line is one object.
+            if self.searched > OBJECT_MAX {
+                return Some(Err(Error::too_large(OBJECT_MAX)));
+            }
+            match self.body.next().await? {
+                Ok(bytes) => self.rest.extend_from_slice(&bytes),
+                Err(problem) => return Some(Err(Error::broken_off(&problem))),
+            }
+        }
     }
 }

@@ -99,9 +99,8 @@ async fn pass(shared: &Shared, cluster: &GardenerCluster) -> PassEnd {
     };
     let Some(shoot) = shared.caches.shoots.get(&cluster.spec.shoot.name) else {
         // Wakes with the Shoot's next event.
-        let error = Error { code: Some(404), ..Error::garbage("") };
-        let message = format!("Shoot {} does not exist", cluster.spec.shoot.name);
-        return PassEnd::Failed { reason: Reason::FailedToGetKubeconfig, error: Error { message, ..error } };
+        let error = Error::absent(format!("Shoot {} does not exist", cluster.spec.shoot.name));
+        return PassEnd::Failed { reason: Reason::FailedToGetKubeconfig, error };
     };
     if shoot.status.as_ref().is_none_or(|status| status.advertised_addresses.is_empty()) {
         return PassEnd::Waiting;
@@ -246,6 +245,8 @@ fn pause(shared: &Shared, error: &Error, attempts: u32) -> Duration {
     let doubled = |first: Duration| (first * 2_u32.saturating_pow(attempts.min(10))).min(PAUSE_MAX);
     match error.class {
         Class::Throttled => error.retry_after.unwrap_or_else(|| doubled(secs(1))),
-        Class::Transient | Class::Permanent => shared.random.jitter(doubled(millis(500))),
+        Class::Transient | Class::Absent | Class::NoKind | Class::Permanent => {
+            shared.random.jitter(doubled(millis(500)))
+        }
     }
 }

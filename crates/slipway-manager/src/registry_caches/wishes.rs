@@ -90,13 +90,13 @@ fn has_module(kyma: &Value) -> bool {
 
 /// What the cluster asks for; none where the module is off.
 pub(super) async fn read(skr: &Access) -> Result<Option<WishList>, Error> {
-    let kyma: Option<Value> = skr.find(Ask::get(&KYMAS, namespace::KYMA_SYSTEM, KYMA)).await?;
+    let kyma: Option<Value> = skr.find_if_served(Ask::get(&KYMAS, namespace::KYMA_SYSTEM, KYMA)).await?;
     if !kyma.as_ref().is_some_and(has_module) {
         return Ok(None);
     }
     // The module may be so new that it has not brought its kind yet.
     let all = Ask::list(&REGISTRY_CACHE_CONFIGS, "").with("limit", READ_MOST.to_string());
-    let configs: Option<Configs> = skr.find(all).await?;
+    let configs: Option<Configs> = skr.find_if_served(all).await?;
     let has_kind = configs.is_some();
     let rest = configs.as_ref().and_then(|configs| configs.metadata.continue_.as_deref()).unwrap_or_default();
     let is_whole = rest.is_empty();

@@ -14,11 +14,6 @@ use slipway_kube::{
 
 use crate::observe::hash;
 
-#[derive(Debug, Deserialize)]
-struct Bindings {
-    items: Vec<Binding>,
-}
-
 /// A binding, as far as we look at it.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -87,8 +82,8 @@ fn build_binding(user: &str) -> Value {
 /// Removes bindings of former administrators, then adds those of new ones.
 pub(super) async fn align(skr: &Access, wanted: &[String]) -> Result<(), Error> {
     let ours = format!("{}={}", labels::RECONCILER_MANAGED_BY, labels::MANAGED_BY_US);
-    let there: Bindings = skr.send_as(Ask::list(&CLUSTER_ROLE_BINDINGS, "").with("labelSelector", ours)).await?;
-    let Changes { remove, add } = plan_changes(&there.items, wanted);
+    let there: Vec<Binding> = skr.list(Ask::list(&CLUSTER_ROLE_BINDINGS, "").with("labelSelector", ours)).await?;
+    let Changes { remove, add } = plan_changes(&there, wanted);
     for name in remove {
         skr.tell(Ask::delete(&CLUSTER_ROLE_BINDINGS, "", &name)).await?;
     }

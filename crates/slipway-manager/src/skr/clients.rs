@@ -109,8 +109,7 @@ pub(super) async fn of(shared: &Shared, seen: &Observation) -> Result<Access, Er
     let secret: Secret = shared.kcp.send_as(Ask::get(&SECRETS, &shared.settings.namespace, &secret_name(name))).await?;
     let text = secret.data.get(SECRET_KEY).and_then(|text| STANDARD.decode(text).ok());
     let text = text.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
-    let made = access::from_kubeconfig_text(&text).await;
-    let client = made.map_err(|error| Error::garbage(&error.to_string()))?;
+    let client = access::from_secret_text(&text).await.map_err(|error| Error::unusable_kubeconfig(&error))?;
     let options = Options {
         read_timeout: secs(10),
         write_timeout: secs(10),

@@ -4,7 +4,6 @@
 //! passed over and told, and the others are kept: one wrong line must not lock everybody out. Objects are
 //! applied one by one and surplus ones deleted last, so there is no moment in which nobody can log in.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 use slipway_kube::{
     Runtime,
@@ -84,27 +83,20 @@ fn build_object(index: usize, entry: &AdditionalOidcConfig) -> Value {
     })
 }
 
-#[derive(Deserialize)]
-struct Listed {
-    items: Vec<Value>,
-}
-
 /// Makes it so; answers the first failure after trying all.
 pub(crate) async fn align(skr: &Access, wanted: &[Value]) -> Result<(), Error> {
     let ours = format!("{}={}", labels::MANAGED_BY, labels::MANAGED_BY_US);
-    let there: Listed = skr.send_as(Ask::list(&OPEN_ID_CONNECTS, "").with("labelSelector", ours)).await?;
+    let there: Vec<Value> = skr.list(Ask::list(&OPEN_ID_CONNECTS, "").with("labelSelector", ours)).await?;
     let mut failures = Vec::new();
     for object in wanted {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let same = there.items.iter().any(|other| other["metadata"]["name"] == name && other["spec"] == object["spec"]);
+        let same = there.iter().any(|other| other["metadata"]["name"] == name && other["spec"] == object["spec"]);
         if !same {
             failures.extend(skr.tell(Ask::apply(&OPEN_ID_CONNECTS, "", name, MANAGER, object.clone())).await.err());
         }
     }
     let is_wanted = |name: &str| wanted.iter().any(|object| object["metadata"]["name"] == name);
-    for surplus in
-        there.items.iter().filter_map(|other| other["metadata"]["name"].as_str()).filter(|name| !is_wanted(name))
-    {
+    for surplus in there.iter().filter_map(|other| other["metadata"]["name"].as_str()).filter(|name| !is_wanted(name)) {
         failures.extend(skr.tell(Ask::delete(&OPEN_ID_CONNECTS, "", surplus)).await.err());
     }
     let count = failures.len();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use slipway_kube::{
     Shoot,
     access::{
-        self, Ask, Class, Priority,
+        self, Ask, Priority,
         resource::{RUNTIMES, SHOOTS},
     },
     annotations,
@@ -141,7 +141,7 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
     }
     let mut sent = send(pass, document.clone()).await;
     if let Err(error) = &sent
-        && (error.class == Class::Permanent || error.is_forbidden())
+        && (!error.is_temporary() || error.is_forbidden())
         && let Some(operations) = ownership::move_binding(&existing, &document)
     {
         tracing::info!(%error, "the Shoot is moved to its CredentialsBinding first");
@@ -210,7 +210,7 @@ fn note_applied(pass: &mut Pass, shoot: Shoot) -> i64 {
 }
 
 fn fail_by_class(pass: &mut Pass, error: access::Error, reason: Reason, trying: Status, what: &str) -> Outcome {
-    if error.class == Class::Permanent {
+    if !error.is_temporary() {
         let condition = ConditionUpdate::new(Type::Provisioned, Status::False, reason, format!("{what}: {error}"));
         let (hash, now) = (pass.seen.input_hash.clone().unwrap_or_default(), pass.shared.clock.monotonic());
         pass.remember(|memory| memory.shoot.note_refused(&hash, &condition, now));

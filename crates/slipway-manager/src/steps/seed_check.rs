@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
 use slipway_kube::{
     access::{Ask, resource::SEEDS},
     conditions::{Reason, Status, Type},
@@ -23,11 +22,6 @@ use crate::{
 /// Asks for a Seed in the region.
 pub(crate) struct SeedCheck;
 
-#[derive(Deserialize)]
-struct Seeds {
-    items: Vec<Seed>,
-}
-
 impl Step for SeedCheck {
     fn applies(&self, seen: &Observation) -> bool {
         seen.runtime.spec.shoot.enforce_seed_location == Some(true) && decide::apply(seen) == Apply::Create
@@ -41,9 +35,9 @@ impl Step for SeedCheck {
             let usable = cache.all().into_values().filter(|seed| seed.is_usable(provider));
             usable.map(|seed| seed.spec.provider.region.clone()).collect()
         } else {
-            match pass.shared.garden.send_as::<Seeds>(Ask::list(&SEEDS, "")).await {
+            match pass.shared.garden.list::<Seed>(Ask::list(&SEEDS, "")).await {
                 Ok(seeds) => {
-                    let usable = seeds.items.into_iter().filter(|seed| seed.is_usable(provider));
+                    let usable = seeds.into_iter().filter(|seed| seed.is_usable(provider));
                     usable.map(|seed| seed.spec.provider.region).collect()
                 }
                 Err(error) => {

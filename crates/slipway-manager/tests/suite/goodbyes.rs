@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use kube_sandbox::clock;
 use serde_json::Value;
 use slipway_kube::access::{Ask, Calls, Error, Verdict};
 use slipway_manager::{Goodbye, Manager, Parts, Settings};
@@ -16,7 +17,6 @@ use slipway_model::{
     ports::{BoxFuture, Clock},
     time::{Timestamp, secs},
 };
-use kube_sandbox::clock;
 use tokio::sync::watch;
 
 use crate::world::{CORE, GardenTime, NAMESPACE, PATIENCE, PROJECT, Seeded, With, World, files, runtime};

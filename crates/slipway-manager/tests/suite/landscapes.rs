@@ -168,7 +168,7 @@ impl Landscape {
 
     /// What stands in the customer's cluster, by the kubeconfig in the Secret.
     async fn inside(&self, name: &str, path: &str) -> Value {
-        let client = slipway_kube::access::from_kubeconfig_text(&self.kubeconfig(name).await).await.expect("a client");
+        let client = slipway_kube::access::from_secret_text(&self.kubeconfig(name).await).await.expect("a client");
         let request = http::Request::get(path).body(Vec::new()).expect("a request");
         client.request(request).await.expect("an answer")
     }

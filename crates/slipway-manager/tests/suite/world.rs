@@ -329,7 +329,7 @@ impl World {
         let secret = self.secret(name).expect("a secret");
         let text = secret["data"]["config"].as_str().expect("a kubeconfig");
         let text = base64::engine::general_purpose::STANDARD.decode(text).expect("base64");
-        slipway_kube::access::from_kubeconfig_text(&String::from_utf8(text).expect("text")).await.expect("a client")
+        slipway_kube::access::from_secret_text(&String::from_utf8(text).expect("text")).await.expect("a client")
     }
 
     /// The objects inside the cluster, by a request to it.

@@ -4,8 +4,11 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 use slipway_kube::{
+    access::{
+        Ask, Class,
+        resource::{KYMAS, SECRETS},
+    },
     labels,
-    wire::{Error as WireError, Kind},
 };
 use slipway_model::runtime_record::RuntimeRecord;
 
@@ -33,7 +36,8 @@ pub(super) async fn order(systems: &Systems, channel: &str, order: &Order<'_>) -
             "metadata": { "name": name, "namespace": namespace, "labels": { labels::RUNTIME_ID: id } },
             "data": overrides,
         });
-        systems.control_plane.apply(&Kind::SECRET, namespace, &name, Systems::FIELD_MANAGER, &secret).await?;
+        let ask = Ask::apply(&SECRETS, namespace, &name, Systems::FIELD_MANAGER, secret);
+        systems.control_plane.tell(ask).await?;
         annotations["provisioner.slipway.io/overrides"] = json!(name);
     }
     let modules: Vec<Value> = order.kyma.modules.iter().map(|name| json!({ "name": name })).collect();
@@ -46,11 +50,11 @@ pub(super) async fn order(systems: &Systems, channel: &str, order: &Order<'_>) -
         own[labels::SUBACCOUNT_ID] = json!(sub_account.as_str());
     }
     let kyma = json!({
-        "apiVersion": format!("{}/{}", Kind::KYMA.group, Kind::KYMA.version), "kind": "Kyma",
+        "apiVersion": KYMAS.api_version(), "kind": KYMAS.kind,
         "metadata": { "name": id, "namespace": namespace, "labels": own, "annotations": annotations },
         "spec": { "channel": channel, "modules": modules },
     });
-    let made = systems.control_plane.apply(&Kind::KYMA, namespace, &id, Systems::FIELD_MANAGER, &kyma).await?;
+    let made = systems.control_plane.send(Ask::apply(&KYMAS, namespace, &id, Systems::FIELD_MANAGER, kyma)).await?;
     Ok(made["metadata"]["generation"].as_i64())
 }
 
@@ -61,12 +65,9 @@ pub(super) async fn standing(
     record: &RuntimeRecord,
     version: Option<i64>,
 ) -> Result<Standing, Error> {
-    let kyma = match systems.control_plane.get(&Kind::KYMA, &systems.namespace, &record.id.to_string()).await {
-        Ok(kyma) => kyma,
-        Err(WireError::NotFound | WireError::NoKind) => return Ok(Standing::Unknown),
-        Err(error) => return Err(error.into()),
-    };
-    Ok(meaning(&kyma, version))
+    let ask = Ask::get(&KYMAS, &systems.namespace, &record.id.to_string());
+    let kyma: Option<Value> = systems.control_plane.find_if_served(ask).await?;
+    Ok(kyma.map_or(Standing::Unknown, |kyma| meaning(&kyma, version)))
 }
 
 fn meaning(kyma: &Value, version: Option<i64>) -> Standing {
@@ -88,13 +89,12 @@ fn meaning(kyma: &Value, version: Option<i64>) -> Standing {
 }
 
 pub(super) async fn remove(systems: &Systems, record: &RuntimeRecord) -> Result<(), Error> {
-    let gone = |answer| match answer {
-        Ok(()) | Err(WireError::NotFound | WireError::NoKind) => Ok(()),
-        Err(error) => Err(Error::from(error)),
-    };
-    let (api, namespace) = (&systems.control_plane, systems.namespace.as_str());
-    gone(api.delete(&Kind::KYMA, namespace, &record.id.to_string()).await)?;
-    gone(api.delete(&Kind::SECRET, namespace, &overrides_name(record)).await)
+    let (control_plane, namespace) = (&systems.control_plane, systems.namespace.as_str());
+    match control_plane.tell(Ask::delete(&KYMAS, namespace, &record.id.to_string())).await {
+        Err(error) if error.class == Class::NoKind => {}
+        told => told?,
+    }
+    Ok(control_plane.tell(Ask::delete(&SECRETS, namespace, &overrides_name(record))).await?)
 }
 
 /// Keys of a Secret take letters, digits, dots, dashes and underscores; what else a key has becomes one.

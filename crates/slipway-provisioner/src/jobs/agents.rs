@@ -10,13 +10,14 @@ use std::{
     time::Duration,
 };
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use futures::{StreamExt as _, stream};
-use secrecy::SecretString;
-use slipway_clients::chain;
+use serde_json::Value;
 use slipway_kube::{
+    access::{
+        Ask,
+        resource::{COMPASS_CONNECTIONS, SECRETS},
+    },
     gardener_cluster,
-    wire::{Api, Error, Kind},
 };
 use slipway_model::{
     Timestamp,
@@ -25,7 +26,7 @@ use slipway_model::{
     time::{mins, secs, spell},
 };
 
-use crate::{Metrics, agent, domain::Systems};
+use crate::{Metrics, agent, clusters::kubeconfig_in, domain::Systems, steps::described};
 
 /// How often each agent is looked at.
 const EVERY: Duration = secs(60);
@@ -113,20 +114,15 @@ impl Agents {
     async fn look(&self, record: &RuntimeRecord) -> Result<Option<agent::Seen>, String> {
         let Systems { control_plane, namespace, connect, .. } = &*self.systems;
         let name = gardener_cluster::secret_name(&record.id.to_string());
-        let secret = match control_plane.get(&Kind::SECRET, namespace, &name).await {
-            Ok(secret) => secret,
-            Err(Error::NotFound) => return Ok(None),
-            Err(error) => return Err(chain(&error)),
-        };
-        let text = secret["data"][gardener_cluster::SECRET_KEY].as_str().and_then(|text| STANDARD.decode(text).ok());
-        let Some(text) = text.and_then(|text| String::from_utf8(text).ok()) else { return Ok(None) };
-        let (transport, base) = connect(SecretString::from(text)).await?;
-        let api = Api::new(transport, Systems::CLUSTER, &base);
-        match api.get(&Kind::COMPASS_CONNECTION, "", agent::CONNECTION).await {
-            Ok(connection) => Ok(Some(agent::seen(Some(&connection)))),
-            Err(Error::NotFound | Error::NoKind) => Ok(Some(agent::seen(None))),
-            Err(error) => Err(chain(&error)),
-        }
+        let secret: Option<Value> =
+            control_plane.find(Ask::get(&SECRETS, namespace, &name)).await.map_err(|error| described(&error))?;
+        let Some(kubeconfig) = secret.as_ref().and_then(kubeconfig_in) else { return Ok(None) };
+        let cluster = connect(kubeconfig).await?;
+        let connection: Option<Value> = cluster
+            .find_if_served(Ask::get(&COMPASS_CONNECTIONS, "", agent::CONNECTION))
+            .await
+            .map_err(|error| described(&error))?;
+        Ok(Some(agent::seen(connection.as_ref())))
     }
 }
 

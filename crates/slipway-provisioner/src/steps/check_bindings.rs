@@ -9,14 +9,11 @@
 
 use serde_json::Value;
 use slipway_engine::{Step, StepCtx, StepResult};
-use slipway_kube::wire::Kind;
+use slipway_kube::access::{Ask, resource::CLUSTER_ROLE_BINDINGS};
 use slipway_model::{Component, time::secs};
 
 use super::{Outcome, record, settle, wait};
 use crate::{domain::Provisioner, reach, resource};
-
-const BINDING: Kind =
-    Kind { group: "rbac.authorization.k8s.io", version: "v1", plural: "clusterrolebindings", namespaced: false };
 
 /// See the [module](self).
 pub struct CheckBindings;
@@ -40,7 +37,7 @@ impl Step<Provisioner> for CheckBindings {
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let record = record(ctx).await?;
     let (_, people) = resource::configuration(ctx, &record).await?;
-    let bindings = reach::cluster(ctx).await?.list(&BINDING, "").await?;
+    let bindings: Vec<Value> = reach::cluster(ctx).await?.list(Ask::list(&CLUSTER_ROLE_BINDINGS, "")).await?;
     let missing =
         people.administrators.iter().filter(|name| !bindings.iter().any(|binding| binds(binding, name))).count();
     if missing == 0 {

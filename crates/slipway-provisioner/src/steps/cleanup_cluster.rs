@@ -12,24 +12,22 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use slipway_clients::chain;
 use slipway_engine::{Step, StepCtx, StepResult};
 use slipway_kube::{
+    access::{
+        Access, Ask, Class, Error, Resource,
+        resource::{CLUSTER_SERVICE_BROKERS, CLUSTER_SERVICE_CLASSES, RUNTIMES, SECRETS, SERVICE_INSTANCES},
+    },
     gardener_cluster,
-    wire::{Api, Error, Kind},
 };
 use slipway_model::{Component, time::secs};
 
-use super::runtime_id;
+use super::{described, runtime_id};
 use crate::{
+    clusters::kubeconfig_in,
     domain::{Kubeconfig, Provisioner, wait_key},
     reach,
 };
-
-const GROUP: &str = "servicecatalog.k8s.io";
-const BROKER: Kind = Kind { group: GROUP, version: "v1beta1", plural: "clusterservicebrokers", namespaced: false };
-const CLASS: Kind = Kind { group: GROUP, version: "v1beta1", plural: "clusterserviceclasses", namespaced: false };
-const INSTANCE: Kind = Kind { group: GROUP, version: "v1beta1", plural: "serviceinstances", namespaced: true };
 
 /// See the [module](self).
 pub struct CleanupCluster;
@@ -50,9 +48,9 @@ impl Step<Provisioner> for CleanupCluster {
             Ok(true) => {}
             Ok(false) => return ctx.done(),
             Err(error) if error.is_temporary() => {
-                return ctx.retry_without_fail(chain(&error), error.pause_or(secs(10)));
+                return ctx.retry_without_fail(described(&error), error.pause_or(secs(10)));
             }
-            Err(error) => return ctx.skip(chain(&error)),
+            Err(error) => return ctx.skip(described(&error)),
         }
         let Ok(api) = reach::cluster(ctx).await else { return ctx.skip("the kubeconfig is of no use") };
         let force = ctx.running_for() >= deadline / 2;
@@ -64,43 +62,36 @@ impl Step<Provisioner> for CleanupCluster {
                 ctx.wait(Some(wait_key(id)), secs(20), sentence)
             }
             Ok(left) => ctx.skip(format!("{left} service instances are left")),
-            Err(error) if error.is_temporary() => ctx.retry_without_fail(chain(&error), error.pause_or(secs(10))),
-            Err(error) => ctx.skip(chain(&error)),
+            Err(error) if error.is_temporary() => ctx.retry_without_fail(described(&error), error.pause_or(secs(10))),
+            Err(error) => ctx.skip(described(&error)),
         }
     }
 }
 
 /// The kubeconfig; false if there is none, or the cluster sleeps.
 async fn fetch(ctx: &mut StepCtx<Provisioner>, name: &str) -> Result<bool, Error> {
-    use base64::{Engine as _, engine::general_purpose::STANDARD};
     let systems = ctx.systems();
     let id = name.trim_start_matches("kubeconfig-");
-    match systems.control_plane.get(&Kind::RUNTIME, &systems.namespace, id).await {
-        Ok(runtime) if runtime["status"]["hibernated"] == json!(true) => return Ok(false),
-        Ok(_) => {}
-        Err(Error::NotFound) => return Ok(false),
-        Err(error) => return Err(error),
+    let (control_plane, namespace) = (&systems.control_plane, &systems.namespace);
+    let runtime: Option<Value> = control_plane.find(Ask::get(&RUNTIMES, namespace, id)).await?;
+    if runtime.is_none_or(|runtime| runtime["status"]["hibernated"] == json!(true)) {
+        return Ok(false);
     }
-    let secret = match systems.control_plane.get(&Kind::SECRET, &systems.namespace, name).await {
-        Ok(secret) => secret,
-        Err(Error::NotFound) => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    let text = secret["data"][gardener_cluster::SECRET_KEY].as_str().and_then(|text| STANDARD.decode(text).ok());
-    let Some(text) = text.and_then(|text| String::from_utf8(text).ok()) else { return Ok(false) };
-    ctx.memory().put(Kubeconfig::new(text.into()));
+    let secret: Option<Value> = control_plane.find(Ask::get(&SECRETS, namespace, name)).await?;
+    let Some(text) = secret.as_ref().and_then(kubeconfig_in) else { return Ok(false) };
+    ctx.memory().put(Kubeconfig::new(text));
     Ok(true)
 }
 
 /// One round; answers how many instances are left.
-async fn clean(api: &Api, prefix: &str, force: bool) -> Result<usize, Error> {
-    let listed = |answer: Result<Vec<Value>, Error>| match answer {
-        Ok(all) => Ok(all),
-        Err(Error::NoKind) => Ok(Vec::new()),
-        Err(error) => Err(error),
+async fn clean(api: &Access, prefix: &str, force: bool) -> Result<usize, Error> {
+    let list = async |resource: &'static Resource| match api.list::<Value>(Ask::list(resource, "")).await {
+        Err(error) if error.class == Class::NoKind => Ok(Vec::new()),
+        listed => listed,
     };
     let text = |object: &Value, path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let brokers: BTreeSet<String> = listed(api.list(&BROKER, "").await)?
+    let brokers: BTreeSet<String> = list(&CLUSTER_SERVICE_BROKERS)
+        .await?
         .iter()
         .filter(|broker| text(broker, "/spec/url").starts_with(prefix))
         .map(|broker| text(broker, "/metadata/name"))
@@ -108,12 +99,13 @@ async fn clean(api: &Api, prefix: &str, force: bool) -> Result<usize, Error> {
     if brokers.is_empty() {
         return Ok(0);
     }
-    let classes: BTreeSet<String> = listed(api.list(&CLASS, "").await)?
+    let classes: BTreeSet<String> = list(&CLUSTER_SERVICE_CLASSES)
+        .await?
         .iter()
         .filter(|class| brokers.contains(&text(class, "/spec/clusterServiceBrokerName")))
         .map(|class| text(class, "/metadata/name"))
         .collect();
-    let instances = listed(api.list(&INSTANCE, "").await)?;
+    let instances = list(&SERVICE_INSTANCES).await?;
     let ours: Vec<&Value> = instances
         .iter()
         .filter(|instance| classes.contains(&text(instance, "/spec/clusterServiceClassRef/name")))
@@ -122,16 +114,16 @@ async fn clean(api: &Api, prefix: &str, force: bool) -> Result<usize, Error> {
         let (namespace, name) = (text(instance, "/metadata/namespace"), text(instance, "/metadata/name"));
         let is_going = instance.pointer("/metadata/deletionTimestamp").is_some();
         let done = match (is_going, force) {
-            (false, _) => api.delete(&INSTANCE, &namespace, &name).await,
+            (false, _) => api.tell(Ask::delete(&SERVICE_INSTANCES, &namespace, &name)).await,
             (true, false) => Ok(()),
             (true, true) => {
                 let without = json!({ "metadata": { "finalizers": null } });
-                api.merge(&INSTANCE, &namespace, &name, &without).await.map(drop)
+                api.tell(Ask::merge(&SERVICE_INSTANCES, &namespace, &name, without)).await
             }
         };
         match done {
-            Ok(()) | Err(Error::NotFound) => {}
-            Err(error) => return Err(error),
+            Err(error) if error.is_not_found() => {}
+            done => done?,
         }
     }
     Ok(ours.len())

@@ -8,7 +8,10 @@
 //! **When we give up:** at once when the cluster refuses, and after fifteen minutes of errors.
 
 use slipway_engine::{Step, StepCtx, StepResult};
-use slipway_kube::wire::{Api, Kind};
+use slipway_kube::access::{
+    Access, Ask,
+    resource::{NAMESPACES, SECRETS},
+};
 use slipway_model::{Component, runtime_record::RuntimeRecord};
 
 use super::{Outcome, Problem, record, settle};
@@ -50,11 +53,11 @@ async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
 }
 
 /// Writes namespaces and Secrets, both of each.
-pub(super) async fn write(api: &Api, record: &RuntimeRecord, token: &AgentToken) -> Result<(), Problem> {
+pub(super) async fn write(api: &Access, record: &RuntimeRecord, token: &AgentToken) -> Result<(), Problem> {
     for name in agent::NAMESPACES {
-        api.apply(&Kind::NAMESPACE, "", name, Systems::FIELD_MANAGER, &agent::namespace(name)).await?;
+        api.tell(Ask::apply(&NAMESPACES, "", name, Systems::FIELD_MANAGER, agent::namespace(name))).await?;
         let secret = agent::configuration(name, record, token);
-        api.apply(&Kind::SECRET, name, agent::CONFIGURATION, Systems::FIELD_MANAGER, &secret).await?;
+        api.tell(Ask::apply(&SECRETS, name, agent::CONFIGURATION, Systems::FIELD_MANAGER, secret)).await?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@
 //! again.
 
 use slipway_engine::{Step, StepCtx, StepResult};
-use slipway_kube::wire::{Error, Kind};
+use slipway_kube::access::{Ask, resource::RUNTIMES};
 use slipway_model::Component;
 
 use super::{Outcome, runtime_id, settle};
@@ -36,8 +36,6 @@ impl Step<Provisioner> for DeleteRuntimeResource {
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let systems = ctx.systems();
     let id = runtime_id(ctx)?.to_string();
-    match systems.control_plane.delete(&Kind::RUNTIME, &systems.namespace, &id).await {
-        Ok(()) | Err(Error::NotFound) => Ok(ctx.done()),
-        Err(error) => Err(error.into()),
-    }
+    systems.control_plane.tell(Ask::delete(&RUNTIMES, &systems.namespace, &id)).await?;
+    Ok(ctx.done())
 }

@@ -8,7 +8,7 @@
 //! **When we give up:** at once when the cluster has no agent, and after fifteen minutes of errors.
 
 use slipway_engine::{Step, StepCtx, StepError, StepResult};
-use slipway_kube::wire::{Error, Kind};
+use slipway_kube::access::{Ask, Class, resource::COMPASS_CONNECTIONS};
 use slipway_model::{Component, Reason};
 
 use super::{Outcome, settle};
@@ -35,9 +35,9 @@ impl Step<Provisioner> for DropAgentConnection {
 
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let api = reach::cluster(ctx).await?;
-    match api.delete(&Kind::COMPASS_CONNECTION, "", agent::CONNECTION).await {
-        Ok(()) | Err(Error::NotFound) => Ok(ctx.done()),
-        Err(Error::NoKind) => {
+    match api.tell(Ask::delete(&COMPASS_CONNECTIONS, "", agent::CONNECTION)).await {
+        Ok(()) => Ok(ctx.done()),
+        Err(error) if error.class == Class::NoKind => {
             let message = "the cluster does not know connections: no agent is installed there";
             let error = StepError::new(Reason::AgentConnection, "there is no agent in the cluster", message);
             Ok(ctx.fail(error.blamed_on(Component::CompassConnection)))

@@ -8,17 +8,19 @@
 //! **When we give up:** when the manager has written none in the time of the stage it is in; the shortest
 //! of those is five minutes.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use secrecy::SecretString;
+use serde_json::Value;
 use slipway_engine::{Step, StepCtx, StepResult};
 use slipway_kube::{
+    access::{Ask, resource::SECRETS},
     gardener_cluster,
-    wire::{Error, Kind},
 };
 use slipway_model::{Component, time::secs};
 
 use super::{Outcome, runtime_id, settle, wait};
-use crate::domain::{Kubeconfig, Provisioner};
+use crate::{
+    clusters::kubeconfig_in,
+    domain::{Kubeconfig, Provisioner},
+};
 
 /// See the [module](self).
 pub struct FetchKubeconfig;
@@ -42,17 +44,10 @@ impl Step<Provisioner> for FetchKubeconfig {
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let systems = ctx.systems();
     let name = gardener_cluster::secret_name(&runtime_id(ctx)?.to_string());
-    let secret = match systems.control_plane.get(&Kind::SECRET, &systems.namespace, &name).await {
-        Ok(secret) => Some(secret),
-        Err(Error::NotFound) => None,
-        Err(error) => return Err(error.into()),
-    };
-    let text = secret.as_ref().and_then(|secret| secret["data"][gardener_cluster::SECRET_KEY].as_str());
-    let text =
-        text.and_then(|text| String::from_utf8(STANDARD.decode(text).ok()?).ok()).filter(|text| !text.is_empty());
-    match text {
+    let secret: Option<Value> = systems.control_plane.find(Ask::get(&SECRETS, &systems.namespace, &name)).await?;
+    match secret.as_ref().and_then(kubeconfig_in) {
         Some(text) => {
-            ctx.memory().put(Kubeconfig::new(SecretString::from(text)));
+            ctx.memory().put(Kubeconfig::new(text));
             Ok(ctx.done())
         }
         None => wait(ctx, secs(20), systems.deadlines.bindings, "waiting for the kubeconfig of the cluster"),

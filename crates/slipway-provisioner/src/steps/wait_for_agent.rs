@@ -8,8 +8,9 @@
 //! **When we give up:** after fifteen minutes, with the agent's own words if it left any. What was seen
 //! is stored for whoever asks about the runtime.
 
+use serde_json::Value;
 use slipway_engine::{Step, StepCtx, StepError, StepResult};
-use slipway_kube::wire::{Api, Error, Kind};
+use slipway_kube::access::{Access, Ask, resource::COMPASS_CONNECTIONS};
 use slipway_model::{
     Component, Reason,
     runtime_record::{AgentState, RuntimeRecord},
@@ -49,12 +50,9 @@ async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     }
     let record = record(ctx).await?;
     let api = reach::cluster(ctx).await?;
-    let seen = match api.get(&Kind::COMPASS_CONNECTION, "", agent::CONNECTION).await {
-        Ok(connection) => agent::seen(Some(&connection)),
-        // Without the kind there is no agent yet; it brings its kind along.
-        Err(Error::NotFound | Error::NoKind) => agent::seen(None),
-        Err(error) => return Err(error.into()),
-    };
+    // Without the kind there is no agent yet; it brings its kind along.
+    let connection: Option<Value> = api.find_if_served(Ask::get(&COMPASS_CONNECTIONS, "", agent::CONNECTION)).await?;
+    let seen = agent::seen(connection.as_ref());
     let state = AgentState::observed(seen.state, seen.errors.iter().cloned(), ctx.now());
     systems.runtimes.set_agent(record.id, &state).await?;
     if seen.is_connected_since(ctx.op().created_at) {
@@ -80,7 +78,12 @@ fn complaint(seen: &Seen) -> String {
 }
 
 /// Another token in the place of the one that was of no use.
-async fn renew(ctx: &mut StepCtx<Provisioner>, api: &Api, record: &RuntimeRecord, seen: &Seen) -> Result<(), Problem> {
+async fn renew(
+    ctx: &mut StepCtx<Provisioner>,
+    api: &Access,
+    record: &RuntimeRecord,
+    seen: &Seen,
+) -> Result<(), Problem> {
     let systems = ctx.systems();
     let (Some(director), Some(id)) = (&systems.director, &record.director_id) else { return Ok(()) };
     let failed = StepError::new(Reason::AgentConnection, "the agent did not connect", complaint(seen));

@@ -23,8 +23,8 @@ use slipway_clients::{
 };
 use slipway_engine::simulated::SimulatedWire;
 use slipway_kube::{
+    access::{Access, ClientTransport, Options},
     crds,
-    wire::{Api, ClientTransport},
 };
 use slipway_model::{
     NewOperation, OperationId,
@@ -149,9 +149,9 @@ impl Shared {
         self.ground.count.load(Ordering::Relaxed) == self.number + 1
     }
 
-    fn api(&self, cluster: &str) -> Api {
+    fn api(&self, cluster: &str) -> Access {
         let client = self.ground.server.client(cluster).expect("a cluster");
-        Api::new(Arc::new(ClientTransport::new(client, self.clock.clone())), "seed", "")
+        Access::new(client, Options::new("seed", self.clock.clone()))
     }
 
     async fn exchange(&self, system: &'static str, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
@@ -230,15 +230,17 @@ impl Landscape {
         ]);
         let outside = Connections::new(SYSTEMS, &settings, &wire, clock);
         let connect: Connect = {
-            let wire = wire.clone();
-            Arc::new(move |_| {
-                let wire = wire.clone();
-                Box::pin(async move { Ok((wire, "http://shoot".to_owned())) })
-            })
+            let options = Systems::access_options(Systems::CLUSTER, clock.clone());
+            let cluster = Access::over(wire.clone(), "http://shoot", options);
+            Arc::new(move |_| Box::pin(std::future::ready(Ok(cluster.clone()))))
         };
         Systems {
             runtimes: store.clone(),
-            control_plane: Api::new(wire, Systems::CONTROL_PLANE, "http://kcp"),
+            control_plane: Access::over(
+                wire,
+                "http://kcp",
+                Systems::access_options(Systems::CONTROL_PLANE, clock.clone()),
+            ),
             namespace: NAMESPACE.to_owned(),
             connect,
             director: Some(Arc::new(outside.client::<director::Client>())),

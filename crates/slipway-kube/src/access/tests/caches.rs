@@ -9,6 +9,7 @@ use slipway_model::{ports::Clock as _, time::secs};
 
 use super::bench::{Answer, Counting, Simulated, access, json, served};
 use crate::access::{
+    Access, Budget, Options,
     cache::{Cache, Projection, Source},
     resource::SHOOTS,
 };
@@ -153,4 +154,60 @@ async fn a_broken_watch_is_resumed_and_an_unreadable_object_hides_no_other() {
     .await;
     assert_eq!(told, ["+a eu", "+b us"]);
     assert_eq!((cache.len(), asked.iter().filter(|uri| uri.contains("limit=")).count()), (2, 1), "{asked:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_is_too_large_is_asked_for_in_halves_and_a_forgotten_continuation_begins_anew() {
+    let (_, told, asked) = run(vec![
+        Ok(Response::new(vec![b'x'; (64 << 20) + 1])),
+        page(&[shoot("a", 1, "eu")], 9, Some("next")),
+        json(410, &json!({"kind": "Status", "code": 410, "reason": "Expired"})),
+        page(&[shoot("a", 1, "eu"), shoot("b", 2, "us")], 10, None),
+    ])
+    .await;
+    assert_eq!(told, ["+a eu", "+b us"], "{asked:?}");
+    assert!(asked[1].contains("limit=250") && asked[2].contains("continue=next"), "{asked:?}");
+    assert!(asked[3].contains("limit=500") && !asked[3].contains("continue"), "{asked:?}");
+    assert!(asked[4].contains("resourceVersion=10"), "{asked:?}");
+}
+
+/// A server that opens every watch and closes it at once.
+async fn asked_in_two_minutes(lines: &'static str, budget: Option<Budget>) -> usize {
+    let (clock, count) = (Simulated::new(), Arc::new(Mutex::new(0)));
+    let counted = count.clone();
+    let client = served(move |_, uri, _| {
+        *counted.lock().expect("lock") += 1;
+        async move { if uri.contains("watch") { Ok(Response::new(lines.into())) } else { page(&[], 9, None) } }
+    });
+    let access = Access::new(client, Options { budget, ..Options::new("test", clock.clone()) });
+    let (namespace, selector) = ("garden-dev".to_owned(), String::new());
+    let source = Source { access, resource: &SHOOTS, namespace, selector, random: Arc::new(Counting::default()) };
+    let task = tokio::spawn(Cache::<Tiny>::default().run(source, Box::new(|_| {})));
+    clock.sleep(secs(120)).await;
+    task.abort();
+    *count.lock().expect("lock")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_ends_at_once_is_opened_ever_more_slowly() {
+    let asked = asked_in_two_minutes("", None).await;
+    assert!((8..=16).contains(&asked), "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_that_bring_little_each_draw_from_the_budget() {
+    let bookmark = "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}\n";
+    let asked = asked_in_two_minutes(bookmark, Some(Budget::new(2.0, 1, Simulated::new()))).await;
+    assert!((200..=250).contains(&asked), "two a second: {asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_of_a_watch_that_is_too_long_is_left_unread_and_everything_listed_anew() {
+    let (_, told, asked) = run(vec![
+        page(&[shoot("a", 1, "eu")], 9, None),
+        Ok(Response::new(vec![b'x'; (4 << 20) + 1])),
+        page(&[shoot("b", 12, "us")], 12, None),
+    ])
+    .await;
+    assert_eq!(told, ["+a eu", "+b us", "-a"], "{asked:?}");
 }

@@ -33,7 +33,7 @@ impl Leases {
         };
         match (method, kept.get(&name)) {
             ("GET", Some(lease)) => json(200, lease),
-            ("GET", None) => json(404, &json!({"kind": "Status", "code": 404})),
+            ("GET", None) => json(404, &json!({"kind": "Status", "code": 404, "details": {"name": name}})),
             ("POST", _) => {
                 let name = sent["metadata"]["name"].as_str().expect("a name").to_owned();
                 if kept.contains_key(&name) {

@@ -14,6 +14,7 @@ use slipway_clients::{
     oauth::ClientCredentials,
 };
 use slipway_engine::{Event, SystemClock, SystemRandom};
+use slipway_kube::access::{Access, Options};
 use slipway_model::{
     Class, OperationId, OperationState, ReplicaId, Timestamp,
     operation::Fields,
@@ -137,7 +138,10 @@ impl Bench {
             clock: clock.clone(),
             random: Arc::new(SystemRandom::default()),
             director: client,
-            clusters: Clusters::new(kube.client(CONTROL_PLANE).expect("a client"), &settings.namespace, clock.clone()),
+            clusters: Clusters::new(
+                Access::new(kube.client(CONTROL_PLANE).expect("a client"), Options::new("kcp", clock.clone())),
+                &settings.namespace,
+            ),
             gate: Gate::new(vec![issuer.issuer(AUDIENCE)], clock),
             settings,
             catalogue: Catalogue::built_in(),

@@ -5,7 +5,13 @@ use std::sync::{Arc, atomic::Ordering};
 
 use kube_sandbox::{Place, delete};
 use serde_json::{Value, json};
-use slipway_kube::{gardener_cluster, wire::Kind};
+use slipway_kube::{
+    access::{
+        Ask,
+        resource::{CLUSTER_ROLE_BINDINGS, KYMAS},
+    },
+    gardener_cluster,
+};
 use slipway_model::time::secs;
 
 use super::{CONTROL_PLANE, NAMESPACE, SHOOT, Shared, seed};
@@ -64,7 +70,7 @@ fn pending(shared: &Shared) -> Option<Work> {
         }
     }
     let cluster = shared.ground.server.cluster(CONTROL_PLANE)?;
-    let kyma = cluster.get(Kind::KYMA.group, Kind::KYMA.plural, NAMESPACE, &shared.id.to_string())?;
+    let kyma = cluster.get(KYMAS.group, KYMAS.plural, NAMESPACE, &shared.id.to_string())?;
     (kyma["status"]["observedGeneration"] != kyma["metadata"]["generation"]).then_some(Work::Kyma)
 }
 
@@ -99,9 +105,8 @@ pub(super) async fn settle(shared: &Shared, at_once: bool) {
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin" },
         "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann@example.com" }],
     });
-    let kind =
-        Kind { group: "rbac.authorization.k8s.io", version: "v1", plural: "clusterrolebindings", namespaced: false };
-    shared.api(SHOOT).apply(&kind, "", "administrator0", "manager", &binding).await.expect("applied");
+    let ask = Ask::apply(&CLUSTER_ROLE_BINDINGS, "", "administrator0", "manager", binding);
+    shared.api(SHOOT).tell(ask).await.expect("applied");
     status(shared, GROUP, "runtimes", |runtime| {
         let shoot = &runtime["spec"]["shoot"];
         let (sleeps, version) =
@@ -131,7 +136,7 @@ async fn remove(shared: &Shared) {
 }
 
 async fn ready(shared: &Shared) {
-    status(shared, Kind::KYMA.group, Kind::KYMA.plural, |kyma| {
+    status(shared, KYMAS.group, KYMAS.plural, |kyma| {
         let generation = kyma["metadata"]["generation"].clone();
         kyma["status"] = json!({ "state": "Ready", "observedGeneration": generation });
     })

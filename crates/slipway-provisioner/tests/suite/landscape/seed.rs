@@ -4,8 +4,11 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 use slipway_kube::{
+    access::{
+        Access, Ask,
+        resource::{COMPASS_CONNECTIONS, KYMAS, RUNTIMES, SECRETS},
+    },
     gardener_cluster,
-    wire::{Api, Kind},
 };
 use slipway_model::{
     JsonText, NewOperation, OperationState,
@@ -185,9 +188,9 @@ async fn end(shared: &Shared, new: &NewOperation) {
 pub(super) async fn seed(shared: &Shared) {
     let shoot = shared.api(SHOOT);
     for namespace in ["kyma-system", "compass-system"] {
-        let _ = shoot.delete(&Kind::SECRET, namespace, agent::CONFIGURATION).await;
+        let _ = shoot.tell(Ask::delete(&SECRETS, namespace, agent::CONFIGURATION)).await;
     }
-    let _ = shoot.delete(&Kind::COMPASS_CONNECTION, "", agent::CONNECTION).await;
+    let _ = shoot.tell(Ask::delete(&COMPASS_CONNECTIONS, "", agent::CONNECTION)).await;
     if shared.kind.provisions() {
         return;
     }
@@ -203,7 +206,7 @@ pub(super) async fn seed(shared: &Shared) {
     connected(shared, &shoot).await;
 }
 
-async fn runtime(shared: &Shared, api: &Api) {
+async fn runtime(shared: &Shared, api: &Access) {
     let mut spec = cluster();
     spec.hibernated = shared.kind == OperationKind::WakeUp;
     let owner = mapping::Owner {
@@ -215,29 +218,29 @@ async fn runtime(shared: &Shared, api: &Api) {
     };
     let object = serde_json::to_value(mapping::runtime(&owner, &spec, &people())).expect("JSON");
     let name = shared.id.to_string();
-    api.apply(&Kind::RUNTIME, NAMESPACE, &name, "slipway-provisioner", &object).await.expect("applied");
+    api.tell(Ask::apply(&RUNTIMES, NAMESPACE, &name, "slipway-provisioner", object)).await.expect("applied");
     super::manager::settle(shared, true).await;
 }
 
 /// The Secret that the manager writes.
-pub(super) async fn kubeconfig(shared: &Shared, api: &Api) {
+pub(super) async fn kubeconfig(shared: &Shared, api: &Access) {
     use base64::{Engine as _, engine::general_purpose::STANDARD};
     let name = gardener_cluster::secret_name(&shared.id.to_string());
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name, "namespace": NAMESPACE },
         "data": { gardener_cluster::SECRET_KEY: STANDARD.encode(KUBECONFIG) },
     });
-    api.apply(&Kind::SECRET, NAMESPACE, &name, "manager", &secret).await.expect("applied");
+    api.tell(Ask::apply(&SECRETS, NAMESPACE, &name, "manager", secret)).await.expect("applied");
 }
 
 /// Kyma is there.
-async fn installed(shared: &Shared, api: &Api) {
+async fn installed(shared: &Shared, api: &Access) {
     let id = shared.id.to_string();
     let kyma = json!({
         "apiVersion": "operator.kyma-project.io/v1beta2", "kind": "Kyma", "metadata": { "name": id, "namespace": NAMESPACE },
         "spec": { "channel": "regular", "modules": [] },
     });
-    api.apply(&Kind::KYMA, NAMESPACE, &id, "slipway-provisioner", &kyma).await.expect("applied");
+    api.tell(Ask::apply(&KYMAS, NAMESPACE, &id, "slipway-provisioner", kyma)).await.expect("applied");
     let body = json!({
         "runtimeID": id, "runtimeInput": { "name": "shop", "description": "" },
         "kymaConfig": { "version": "2.0.0", "profile": "", "administrators": [], "components": [] },
@@ -251,7 +254,7 @@ async fn installed(shared: &Shared, api: &Api) {
 }
 
 /// The agent is connected, since long ago.
-async fn connected(shared: &Shared, shoot: &Api) {
+async fn connected(shared: &Shared, shoot: &Access) {
     let director = &shared.sim.director;
     let id = shared.id.to_string();
     let slipway_sim::systems::director::Redeemed::Connected(connection) =
@@ -266,7 +269,7 @@ async fn connected(shared: &Shared, shoot: &Api) {
         "metadata": { "name": agent::CONNECTION }, "spec": { "connectionId": connection.id },
         "status": { "connectionState": "Synchronized", "connectionStatus": { "established": "2020-01-01T00:00:00Z" } },
     });
-    shoot.apply(&Kind::COMPASS_CONNECTION, "", agent::CONNECTION, "agent", &object).await.expect("applied");
+    shoot.tell(Ask::apply(&COMPASS_CONNECTIONS, "", agent::CONNECTION, "agent", object)).await.expect("applied");
 }
 
 /// The kind of the Lifecycle Manager, as far as it is looked at.
