@@ -44,4 +44,4 @@ pub use outcome::{StepError, StepResult};
 pub use process::{Process, ProcessTable, Registry, Row, TableError, row};
 pub use recording::RecordingTransport;
 pub use step::{Domain, DynStep, Op, Step};
-pub use system::{SystemClock, SystemRandom};
+pub use system::{SystemClock, SystemEntropy, SystemRandom};

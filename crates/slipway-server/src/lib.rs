@@ -18,5 +18,6 @@ pub mod systems;
 pub use config::{ConfigError, Settings, Sources};
 pub use server::{News, Server, StartError, Store};
 pub use signals::Signals;
-pub use slipway_engine::{Status, SystemClock};
+pub use slipway_engine::{Status, SystemClock, SystemEntropy};
 pub use slipway_model::ports::Clock;
+pub use slipway_model::ports::Entropy;

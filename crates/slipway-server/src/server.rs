@@ -10,7 +10,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use secrecy::ExposeSecret;
 use slipway_broker::{Broker, Systems};
 use slipway_clients::UsedBy;
-use slipway_engine::{Engine, EngineConfig, Parts, Registry, Status, SystemClock, SystemRandom};
+use slipway_engine::{Engine, EngineConfig, Parts, Registry, Status, SystemClock, SystemEntropy, SystemRandom};
 use slipway_model::{
     WaitKey,
     ports::{Clock, Runtimes, Storage, TransportError},
@@ -89,7 +89,7 @@ impl Server {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let random = Arc::new(SystemRandom::default());
         let registry = registry(&settings)?;
-        let keyring = keyring(&settings.keys, random.clone())?;
+        let keyring = keyring(&settings.keys)?;
         check_required(UsedBy::Broker, &settings.systems).map_err(ConfigError::from)?;
         let outside = Outside::connect(&settings.systems, &clock)?;
 
@@ -196,8 +196,8 @@ fn registry(settings: &Settings) -> Result<Registry<Broker>, StartError> {
         .map_err(|problem| StartError::Config(ConfigError::new("steps.disabled", format!("is no good: {problem}"))))
 }
 
-fn keyring(keys: &Keys, random: Arc<SystemRandom>) -> Result<Keyring, KeyringError> {
-    Keyring::new(keys.by_id.clone(), &keys.active, random)
+fn keyring(keys: &Keys) -> Result<Keyring, KeyringError> {
+    Keyring::new(keys.by_id.clone(), &keys.active, Arc::new(SystemEntropy))
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
@@ -224,7 +224,7 @@ pub struct Store {
 impl Store {
     /// Opens the database that the settings name.
     pub async fn open(settings: &Settings) -> Result<Self, StartError> {
-        let keyring = keyring(&settings.keys, Arc::new(SystemRandom::default()))?;
+        let keyring = keyring(&settings.keys)?;
         Ok(open(&settings.database, keyring, Arc::new(SystemClock::default())).await?)
     }
 

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use super::{
     UpError,
     clusters::{CONTROL_PLANE, Clusters, ClustersError},
-    folder::Folder,
+    folder::{Folder, hex},
 };
 
 /// Whom the tokens are for.
@@ -96,7 +96,7 @@ fn hurry(pace: Pace) -> reconciler::Pace {
 /// The issuer with the key in the data folder.
 fn issuer(folder: &Folder) -> Result<LocalIssuer, UpError> {
     let make = || LocalIssuer::new_key().map(|key| hex(&key)).map_err(|error| error.to_string());
-    let key = folder.kept("issuer-key", make)?;
+    let key = folder.keep("issuer-key", make)?;
     let damaged = || UpError::from(folder.damaged("issuer-key", "the key of the landscape's issuer"));
     let bytes = unhex(key.expose_secret()).ok_or_else(damaged)?;
     LocalIssuer::with_key(ISSUER, &bytes).map_err(|_| damaged())
@@ -109,10 +109,6 @@ fn token(folder: &Folder, issuer: &LocalIssuer) -> Result<PathBuf, UpError> {
     let token = issuer.token("operator", AUDIENCE, &scopes, now, LIFE);
     let token = token.map_err(|_| folder.damaged("issuer-key", "the key of the landscape's issuer"))?;
     Ok(folder.write("provisioner-token", &token)?)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
