@@ -4,7 +4,7 @@
 //! crash or a full disk leaves either the whole file or none.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
     io::{self, Read as _, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
@@ -73,6 +73,11 @@ impl Folder {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable("cannot be made"))?;
         let path = path.canonicalize().map_err(unusable("cannot be found"))?;
         let lock = lock(&path)?;
+        if !path.join("key").exists() {
+            // Ours from now on, whoever made it.
+            fs::set_permissions(&path, Permissions::from_mode(0o700))
+                .map_err(unusable("cannot be closed to others"))?;
+        }
         refuse_open(&path, "700")?;
         let key = keep_digits(&path.join("key"))?;
         let token_file = path.join("token");
@@ -239,14 +244,14 @@ mod tests {
         drop(Folder::take(dir.path()).expect("taken"));
         let key = dir.path().join("key");
         for (path, open, closed) in [(key.as_path(), 0o644, 0o600), (dir.path(), 0o750, 0o700)] {
-            fs::set_permissions(path, fs::Permissions::from_mode(open)).expect("mode");
+            fs::set_permissions(path, Permissions::from_mode(open)).expect("mode");
             let error = Folder::take(dir.path()).err().expect("others can read it").to_string();
             assert!(error.ends_with(&format!("chmod {closed:o} {}", path.display())), "{error}");
-            fs::set_permissions(path, fs::Permissions::from_mode(closed)).expect("mode");
+            fs::set_permissions(path, Permissions::from_mode(closed)).expect("mode");
         }
         let folder = Folder::take(dir.path()).expect("taken");
         folder.keep("issuer-key", || Ok("aa".to_owned())).expect("made");
-        fs::set_permissions(dir.path().join("issuer-key"), fs::Permissions::from_mode(0o640)).expect("mode");
+        fs::set_permissions(dir.path().join("issuer-key"), Permissions::from_mode(0o640)).expect("mode");
         let refused = folder.keep("issuer-key", || Ok("bb".to_owned()));
         assert!(matches!(refused, Err(FolderError::TooOpen { .. })), "every secret is looked at");
         drop(folder);
