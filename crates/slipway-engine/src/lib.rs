@@ -47,4 +47,4 @@ pub use process::{Process, ProcessTable, Registry, Row, TableError, row};
 pub use recording::RecordingTransport;
 pub use step::{Domain, DynStep, Op, Step};
 pub use supervisor::{Offer, Supervisor};
-pub use system::{SystemClock, SystemRandom};
+pub use system::{SystemClock, SystemEntropy, SystemRandom};

@@ -1,4 +1,4 @@
-//! Time and chance of the real world. The only place that reads a clock, sleeps or draws.
+//! Time, chance and entropy of the real world. The only place that reads a clock, sleeps or draws.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -6,9 +6,10 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use ring::rand::SecureRandom as _;
 use slipway_model::{
     Timestamp,
-    ports::{BoxFuture, Clock, Random},
+    ports::{BoxFuture, Clock, Entropy, Random},
 };
 
 /// The machine's clocks.
@@ -41,8 +42,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Chance, seeded by the operating system. Good for ids, jitter and nonces' uniqueness; keys are
-/// never drawn from it.
+/// Chance, seeded by the operating system: for ids and jitter. Keys, nonces and tokens come from [`SystemEntropy`].
 #[derive(Debug, Default)]
 pub struct SystemRandom {
     seed: RandomState,
@@ -53,5 +53,15 @@ impl Random for SystemRandom {
     fn next_u64(&self) -> u64 {
         // SipHash of a counter under a random 128-bit key: a keyed pseudo-random function.
         self.seed.hash_one(self.count.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// The generator of the operating system.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemEntropy;
+
+impl Entropy for SystemEntropy {
+    fn fill(&self, bytes: &mut [u8]) {
+        ring::rand::SystemRandom::new().fill(bytes).expect("the operating system gives random bytes");
     }
 }

@@ -1,10 +1,11 @@
-//! What Slipway needs of the world outside: storage, time, chance and the wire. Nothing else is
+//! What Slipway needs of the world outside: storage, time, chance, entropy and the wire. Nothing else is
 //! abstract. Each port has one conformance suite that every implementation passes.
 
 use std::{future::Future, pin::Pin};
 
 mod around;
 mod clock;
+mod entropy;
 mod random;
 mod runtimes;
 mod storage;
@@ -12,6 +13,7 @@ mod transport;
 
 pub use around::AroundStore;
 pub use clock::Clock;
+pub use entropy::Entropy;
 pub use random::Random;
 pub use runtimes::*;
 pub use storage::*;

@@ -18,5 +18,5 @@ pub mod systems;
 pub use config::{ConfigError, Settings, Sources};
 pub use server::{News, Server, StartError, Store};
 pub use signals::Signals;
-pub use slipway_engine::SystemClock;
-pub use slipway_model::ports::Clock;
+pub use slipway_engine::{SystemClock, SystemEntropy};
+pub use slipway_model::ports::{Clock, Entropy};

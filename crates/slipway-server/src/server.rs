@@ -10,7 +10,9 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use secrecy::ExposeSecret;
 use slipway_broker::{Broker, Systems};
-use slipway_engine::{Engine, EngineConfig, Parts, Registry, Status, Supervisor, SystemClock, SystemRandom};
+use slipway_engine::{
+    Engine, EngineConfig, Parts, Registry, Status, Supervisor, SystemClock, SystemEntropy, SystemRandom,
+};
 use slipway_model::{
     WaitKey,
     ports::{Clock, Runtimes, Storage, TransportError},
@@ -222,7 +224,7 @@ fn clock() -> Arc<dyn Clock> {
 }
 
 fn keyring(keys: &Keys) -> Result<Keyring, KeyringError> {
-    Keyring::new(keys.by_id.clone(), &keys.active, Arc::new(SystemRandom::default()))
+    Keyring::new(keys.by_id.clone(), &keys.active, Arc::new(SystemEntropy))
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {

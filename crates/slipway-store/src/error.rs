@@ -57,6 +57,9 @@ pub enum OpenError {
         /// What the attempt met.
         problem: String,
     },
+    /// Others can read an SQLite file.
+    #[error("the database file {0} can be read by others; take that right away with: chmod 600 {0}")]
+    TooOpen(String),
     /// No room.
     #[error("the disk of the database at {0} is full; make room and start again")]
     DiskFull(String),

@@ -14,7 +14,7 @@ use aes_gcm::{
     aead::{Aead, KeyInit, Payload},
 };
 use secrecy::{ExposeSecret, SecretString};
-use slipway_model::ports::Random;
+use slipway_model::ports::Entropy;
 
 pub(crate) use data_key::{DataKey, Wrapped};
 
@@ -61,17 +61,16 @@ pub(crate) enum OpenSecretError {
 pub struct Keyring {
     keys: BTreeMap<String, Aes256Gcm>,
     active: String,
-    random: Arc<dyn Random>,
+    entropy: Arc<dyn Entropy>,
 }
 
 impl Keyring {
     /// A keyring of `(id, key)` pairs, each key 64 hexadecimal digits; `active` names the key for
-    /// new secrets. `random` must be a cryptographically strong source in production: the nonces
-    /// come from it.
+    /// new secrets. Nonces and the keys of runtimes come from `entropy`.
     pub fn new(
         keys: impl IntoIterator<Item = (String, SecretString)>,
         active: &str,
-        random: Arc<dyn Random>,
+        entropy: Arc<dyn Entropy>,
     ) -> Result<Self, KeyringError> {
         let mut ring = BTreeMap::new();
         for (id, key) in keys {
@@ -88,7 +87,7 @@ impl Keyring {
         if !ring.contains_key(active) {
             return Err(KeyringError::NoActive(active.to_owned()));
         }
-        Ok(Self { keys: ring, active: active.to_owned(), random })
+        Ok(Self { keys: ring, active: active.to_owned(), entropy })
     }
 
     /// The id of the key for new secrets.
@@ -105,12 +104,12 @@ impl Keyring {
     }
 
     pub(crate) fn draw(&self) -> u64 {
-        self.random.next_u64()
+        u64::from_be_bytes(self.entropy.draw())
     }
 
     /// Seals `plain` for the row `row` under the active key: nonce, ciphertext, tag.
     pub(crate) fn seal(&self, row: &[u8], plain: &[u8]) -> Vec<u8> {
-        seal_with(&self.keys[&self.active], self.random.as_ref(), row, plain)
+        seal_with(&self.keys[&self.active], self.entropy.as_ref(), row, plain)
     }
 
     /// Opens what [`Keyring::seal`] made for the same row under the key `id`.
@@ -130,10 +129,9 @@ impl Keyring {
     }
 }
 
-fn seal_with(cipher: &Aes256Gcm, random: &dyn Random, row: &[u8], plain: &[u8]) -> Vec<u8> {
+fn seal_with(cipher: &Aes256Gcm, entropy: &dyn Entropy, row: &[u8], plain: &[u8]) -> Vec<u8> {
     let mut sealed = Vec::with_capacity(NONCE_LEN + plain.len() + 16);
-    sealed.extend_from_slice(&random.next_u64().to_be_bytes());
-    sealed.extend_from_slice(&random.next_u64().to_be_bytes()[..NONCE_LEN - 8]);
+    sealed.extend_from_slice(&entropy.draw::<NONCE_LEN>());
     let nonce = Nonce::try_from(&sealed[..]).expect("twelve bytes were just written");
     let text = cipher.encrypt(&nonce, Payload { msg: plain, aad: row }).expect("a secret is far shorter than 64 GiB");
     sealed.extend_from_slice(&text);

@@ -5,14 +5,14 @@
 
 use std::{
     env,
-    fmt::Write as _,
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
     io::{self, Read as _, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
 use secrecy::{ExposeSecret as _, SecretString};
+use slipway_server::{Entropy, SystemEntropy};
 use tempfile::TempDir;
 
 /// Why a data folder cannot be used.
@@ -47,11 +47,13 @@ pub enum FolderError {
         /// What should be in it.
         expected: &'static str,
     },
-    /// A secret can be read by others.
-    #[error("{} can be read by others; take that right away with: chmod 600 {}", path.display(), path.display())]
+    /// A secret, or the folder, can be read by others.
+    #[error("{} can be read by others; take that right away with: chmod {mode} {}", path.display(), path.display())]
     TooOpen {
         /// Which.
         path: PathBuf,
+        /// The rights it should have.
+        mode: &'static str,
     },
 }
 
@@ -84,9 +86,15 @@ impl Folder {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable("cannot be made"))?;
         let path = path.canonicalize().map_err(unusable("cannot be found"))?;
         let lock = lock(&path)?;
-        let key = kept(&path.join("key"))?;
+        if !path.join("key").exists() {
+            // Ours from now on, whoever made it.
+            fs::set_permissions(&path, Permissions::from_mode(0o700))
+                .map_err(unusable("cannot be closed to others"))?;
+        }
+        refuse_open(&path, "700")?;
+        let key = keep_digits(&path.join("key"))?;
         let token_file = path.join("token");
-        kept(&token_file)?;
+        keep_digits(&token_file)?;
         Ok(Self { path, token_file, key, _lock: lock, temporary: None })
     }
 
@@ -99,22 +107,12 @@ impl Folder {
     }
 
     /// A secret of this name, made on the first start and kept.
-    pub(super) fn kept(
+    pub(super) fn keep(
         &self,
         name: &str,
         make: impl FnOnce() -> Result<String, String>,
     ) -> Result<SecretString, FolderError> {
-        let path = self.path.join(name);
-        let unusable = |what, problem| FolderError::Unusable { path: path.clone(), what, problem };
-        match fs::read_to_string(&path) {
-            Ok(text) => Ok(SecretString::from(text.trim())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let made = make().map_err(|problem| unusable("cannot be drawn", io::Error::other(problem)))?;
-                write_whole(&path, &made).map_err(|problem| unusable("cannot be written", problem))?;
-                Ok(SecretString::from(made))
-            }
-            Err(error) => Err(unusable("cannot be read", error)),
-        }
+        keep(&self.path.join(name), make)
     }
 
     /// Writes a secret under this name, whatever was there; answers where.
@@ -166,44 +164,44 @@ fn lock(folder: &Path) -> Result<File, FolderError> {
     Ok(file)
 }
 
-/// The secret in this file: 64 hexadecimal digits, drawn on the first start.
-fn kept(path: &Path) -> Result<SecretString, FolderError> {
-    let unusable = |what| {
-        let path = path.to_owned();
-        move |problem| FolderError::Unusable { path, what, problem }
-    };
+/// Nobody but the owner may see what is kept here.
+fn refuse_open(path: &Path, mode: &'static str) -> Result<(), FolderError> {
+    let unreadable = |problem| FolderError::Unusable { path: path.to_owned(), what: "cannot be read", problem };
+    let is_open = fs::metadata(path).map_err(unreadable)?.permissions().mode() & 0o077 != 0;
+    if is_open { Err(FolderError::TooOpen { path: path.to_owned(), mode }) } else { Ok(()) }
+}
+
+/// The secret in this file, made on the first start.
+fn keep(path: &Path, make: impl FnOnce() -> Result<String, String>) -> Result<SecretString, FolderError> {
+    let unusable = |what, problem| FolderError::Unusable { path: path.to_owned(), what, problem };
     match fs::read_to_string(path) {
         Ok(text) => {
-            let mode = fs::metadata(path).map_err(unusable("cannot be read"))?.permissions().mode();
-            if mode & 0o077 != 0 {
-                return Err(FolderError::TooOpen { path: path.to_owned() });
-            }
-            let text = text.trim();
-            if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                return Err(FolderError::Damaged { path: path.to_owned(), expected: "64 hexadecimal digits" });
-            }
-            Ok(SecretString::from(text))
+            refuse_open(path, "600")?;
+            Ok(SecretString::from(text.trim()))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let secret = drawn().map_err(unusable("cannot be drawn"))?;
-            write_whole(path, secret.expose_secret()).map_err(unusable("cannot be written"))?;
-            Ok(secret)
+            let made = make().map_err(|problem| unusable("cannot be drawn", io::Error::other(problem)))?;
+            write_whole(path, &made).map_err(|problem| unusable("cannot be written", problem))?;
+            Ok(SecretString::from(made))
         }
-        Err(error) => Err(unusable("cannot be read")(error)),
+        Err(error) => Err(unusable("cannot be read", error)),
     }
 }
 
-/// 32 bytes from the kernel, as hexadecimal digits. Not from the port of chance: that one is for
-/// ids and jitter, and simulations make it repeatable.
-fn drawn() -> io::Result<SecretString> {
-    let mut bytes = [0_u8; 32];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    let mut text = String::with_capacity(64);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
+/// The secret in this file: 64 hexadecimal digits.
+fn keep_digits(path: &Path) -> Result<SecretString, FolderError> {
+    let entropy: &dyn Entropy = &SystemEntropy;
+    let secret = keep(path, || Ok(hex(&entropy.draw::<32>())))?;
+    let text = secret.expose_secret();
+    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(FolderError::Damaged { path: path.to_owned(), expected: "64 hexadecimal digits" });
     }
-    Ok(SecretString::from(text))
+    Ok(secret)
+}
+
+/// Bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn write_whole(path: &Path, secret: &str) -> io::Result<()> {
@@ -254,13 +252,22 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_key_and_one_that_others_can_read_are_refused() {
+    fn a_damaged_key_and_what_others_can_read_is_refused() {
         let dir = tempfile::tempdir().expect("a folder");
         drop(Folder::take(dir.path()).expect("taken"));
         let key = dir.path().join("key");
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).expect("mode");
-        assert!(matches!(Folder::take(dir.path()), Err(FolderError::TooOpen { .. })));
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("mode");
+        for (path, open, closed) in [(key.as_path(), 0o644, 0o600), (dir.path(), 0o750, 0o700)] {
+            fs::set_permissions(path, Permissions::from_mode(open)).expect("mode");
+            let error = Folder::take(dir.path()).err().expect("others can read it").to_string();
+            assert!(error.ends_with(&format!("chmod {closed:o} {}", path.display())), "{error}");
+            fs::set_permissions(path, Permissions::from_mode(closed)).expect("mode");
+        }
+        let folder = Folder::take(dir.path()).expect("taken");
+        folder.keep("issuer-key", || Ok("aa".to_owned())).expect("made");
+        fs::set_permissions(dir.path().join("issuer-key"), Permissions::from_mode(0o640)).expect("mode");
+        let refused = folder.keep("issuer-key", || Ok("bb".to_owned()));
+        assert!(matches!(refused, Err(FolderError::TooOpen { .. })), "every secret is looked at");
+        drop(folder);
         fs::write(&key, "short").expect("written");
         assert!(matches!(Folder::take(dir.path()), Err(FolderError::Damaged { .. })));
     }

@@ -22,7 +22,7 @@ use super::{
     UpError,
     alone::Alone,
     clusters::{Clusters, ClustersError},
-    folder::Folder,
+    folder::{Folder, hex},
 };
 
 /// Whom the tokens are for.
@@ -133,7 +133,7 @@ fn hurry(pace: Pace) -> reconciler::Pace {
 /// The issuer with the key in the data folder.
 fn issuer(folder: &Folder) -> Result<LocalIssuer, UpError> {
     let make = || LocalIssuer::new_key().map(|key| hex(&key)).map_err(|error| error.to_string());
-    let key = folder.kept("issuer-key", make)?;
+    let key = folder.keep("issuer-key", make)?;
     let damaged = || UpError::from(folder.damaged("issuer-key", "the key of the landscape's issuer"));
     let bytes = unhex(key.expose_secret()).ok_or_else(damaged)?;
     LocalIssuer::with_key(ISSUER, &bytes).map_err(|_| damaged())
@@ -147,10 +147,6 @@ fn token(folder: &Folder, issuer: &LocalIssuer) -> Result<(SecretString, PathBuf
     let token = token.map_err(|_| folder.damaged("issuer-key", "the key of the landscape's issuer"))?;
     let file = folder.write("provisioner-token", &token)?;
     Ok((token.into(), file))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

@@ -34,11 +34,11 @@ impl Texts {
         let mut texts = Self { layer: "environment", values: Dict::new() };
         for (variable, value) in variables {
             let Some(rest) = variable.strip_prefix(PREFIX) else { continue };
-            if is_of_others(rest) {
-                continue;
-            }
             let key = rest.replace("__", ".").to_lowercase();
-            texts.set(&key, value).map_err(|key| ConfigError::unknown(&key, &format!("variable {variable}")))?;
+            match texts.set(&key, value) {
+                Err(_) if is_of_commands(rest) || is_of_kubernetes(rest, value) => {}
+                other => other.map_err(|key| ConfigError::unknown(&key, &format!("variable {variable}")))?,
+            }
         }
         Ok(texts)
     }
@@ -75,13 +75,24 @@ impl Texts {
     }
 }
 
-/// Kubernetes sets the first in every pod beside a service named `slipway`; the others are for the
-/// command line and for tests.
-fn is_of_others(rest: &str) -> bool {
-    rest == "PORT"
-        || rest.starts_with("PORT_")
-        || rest.starts_with("SERVICE_")
-        || matches!(rest, "API_URL" | "API_TOKEN_FILE" | "PG_URL")
+/// Those of the command line and of tests.
+fn is_of_commands(rest: &str) -> bool {
+    matches!(rest, "API_URL" | "API_TOKEN_FILE" | "PG_URL")
+}
+
+/// Kubernetes tells every pod of every Service of its namespace by variables that begin with the Service's name:
+/// one of `slipway-broker` sets `SLIPWAY_BROKER_SERVICE_HOST`, `SLIPWAY_BROKER_PORT_8080_TCP_ADDR` and more.
+fn is_of_kubernetes(rest: &str, value: &str) -> bool {
+    let words: Vec<&str> = rest.split('_').collect();
+    let is_address = ["tcp://", "udp://", "sctp://"].iter().any(|scheme| value.starts_with(scheme));
+    let has = |pair: [&str; 2]| words.windows(2).any(|two| two == pair);
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let names_port =
+        |three: &[&str]| three[0] == "PORT" && is_number(three[1]) && ["TCP", "UDP", "SCTP"].contains(&three[2]);
+    has(["SERVICE", "HOST"])
+        || has(["SERVICE", "PORT"])
+        || words.windows(3).any(names_port)
+        || (words.last() == Some(&"PORT") && is_address)
 }
 
 impl Provider for Texts {

@@ -84,10 +84,28 @@ fn an_unknown_key_is_refused_with_its_layer_and_the_nearest_one() {
 #[test]
 fn variables_that_kubernetes_makes_for_a_service_are_passed_over() {
     let mut environment = good();
-    for name in ["SLIPWAY_PORT", "SLIPWAY_PORT_8080_TCP_ADDR", "SLIPWAY_SERVICE_HOST", "SLIPWAY_API_URL"] {
-        environment.push((name.to_owned(), "tcp://10.0.0.1:8080".to_owned()));
+    environment.push(("SLIPWAY_API_URL".to_owned(), "http://127.0.0.1:1".to_owned()));
+    // What a pod is told of one Service, whose name begins as ours do.
+    for service in ["SLIPWAY", "SLIPWAY_BROKER", "SLIPWAY_LISTEN", "SLIPWAY_PROVISIONER_METRICS"] {
+        for (name, value) in [
+            ("SERVICE_HOST", "10.0.0.1"),
+            ("SERVICE_PORT", "8080"),
+            ("SERVICE_PORT_HTTP", "8080"),
+            ("PORT", "tcp://10.0.0.1:8080"),
+            ("PORT_8080_TCP", "tcp://10.0.0.1:8080"),
+            ("PORT_8080_TCP_PROTO", "tcp"),
+            ("PORT_8080_TCP_PORT", "8080"),
+            ("PORT_8080_TCP_ADDR", "10.0.0.1"),
+        ] {
+            environment.push((format!("{service}_{name}"), value.to_owned()));
+        }
     }
     load(&Sources { environment, ..Sources::default() }).expect("good");
+    for ours in ["SLIPWAY_DATABASE_PORT", "SLIPWAY_LISTEN_HOST"] {
+        let mut environment = good();
+        environment.push((ours.to_owned(), "5432".to_owned()));
+        load(&Sources { environment, ..Sources::default() }).expect_err("a mistake is told, not passed over");
+    }
 }
 
 #[test]

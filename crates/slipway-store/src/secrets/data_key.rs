@@ -10,7 +10,7 @@ use aes_gcm::{Aes256Gcm, aead::KeyInit};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
 use slipway_model::{
     RuntimeId,
-    ports::{Random, StoreError, StoreResult},
+    ports::{Entropy, StoreError, StoreResult},
 };
 
 use super::{Keyring, open_with, seal_with};
@@ -20,7 +20,7 @@ pub(crate) struct DataKey {
     runtime: RuntimeId,
     bytes: SecretBox<[u8; 32]>,
     cipher: Aes256Gcm,
-    random: Arc<dyn Random>,
+    entropy: Arc<dyn Entropy>,
 }
 
 /// A key as it is stored: sealed, and under which key of the keyring.
@@ -33,16 +33,12 @@ pub(crate) struct Wrapped {
 impl DataKey {
     /// A new key for a runtime.
     pub(crate) fn draw(keyring: &Keyring, runtime: RuntimeId) -> Self {
-        let mut bytes = [0; 32];
-        for part in bytes.chunks_exact_mut(8) {
-            part.copy_from_slice(&keyring.random.next_u64().to_be_bytes());
-        }
-        Self::of(keyring, runtime, bytes)
+        Self::of(keyring, runtime, keyring.entropy.draw())
     }
 
     fn of(keyring: &Keyring, runtime: RuntimeId, bytes: [u8; 32]) -> Self {
         let cipher = Aes256Gcm::new(&bytes.into());
-        Self { runtime, bytes: SecretBox::new(Box::new(bytes)), cipher, random: Arc::clone(&keyring.random) }
+        Self { runtime, bytes: SecretBox::new(Box::new(bytes)), cipher, entropy: Arc::clone(&keyring.entropy) }
     }
 
     /// The key under the active key of the keyring.
@@ -66,7 +62,7 @@ impl DataKey {
     /// Seals a secret for one cell: the column, and which of the runtime's rows.
     pub(crate) fn seal(&self, column: &str, row: &str, secret: &SecretString) -> Vec<u8> {
         let place = place(self.runtime, column, row);
-        seal_with(&self.cipher, self.random.as_ref(), &place, secret.expose_secret().as_bytes())
+        seal_with(&self.cipher, self.entropy.as_ref(), &place, secret.expose_secret().as_bytes())
     }
 
     /// Opens what was sealed for the same cell.

@@ -1,6 +1,12 @@
 //! Opening: refuse what cannot be right, then bring the schema up to date.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    fs::OpenOptions,
+    io,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::Path,
+    sync::Arc,
+};
 
 use slipway_model::{ports::Clock, time::secs};
 use sqlx::{
@@ -34,6 +40,7 @@ const NEEDS: Needs = Needs {
 pub(super) async fn open(path: &Path, keyring: Keyring, clock: Arc<dyn Clock>) -> Result<SqliteStore, OpenError> {
     let place = path.display().to_string();
     let explain = |fault: Fault| OpenError::sqlite(fault, &place);
+    take_from_others(path)?;
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -52,6 +59,21 @@ pub(super) async fn open(path: &Path, keyring: Keyring, clock: Arc<dyn Clock>) -
     }
     let readers = pool(READERS).connect_lazy_with(options.read_only(true).create_if_missing(false));
     Ok(SqliteStore { database: Sqlite { writer, readers }, keyring, clock, hints: Hints::new() })
+}
+
+/// Makes the file for its owner alone, and refuses one that others can read. SQLite gives its logs the rights of the file.
+fn take_from_others(path: &Path) -> Result<(), OpenError> {
+    let place = || path.display().to_string();
+    let refuse = |error: io::Error| match error.kind() {
+        io::ErrorKind::StorageFull => OpenError::DiskFull(place()),
+        _ => OpenError::NotWritable { path: place(), problem: error.to_string() },
+    };
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(refuse(error)),
+        Ok(_) | Err(_) => {}
+    }
+    let mode = path.metadata().map_err(refuse)?.permissions().mode();
+    if mode & 0o077 == 0 { Ok(()) } else { Err(OpenError::TooOpen(place())) }
 }
 
 fn pool(connections: u32) -> SqlitePoolOptions {

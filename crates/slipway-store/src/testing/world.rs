@@ -9,7 +9,7 @@ use std::{
 
 use slipway_model::{
     Timestamp,
-    ports::{BoxFuture, Clock, Random},
+    ports::{BoxFuture, Clock, Entropy, Random},
 };
 
 /// The machine's own time.
@@ -58,5 +58,12 @@ impl Random for Chance {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
+    }
+}
+
+/// For keyrings of tests, whose secrets are none.
+impl Entropy for Chance {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.chunks_mut(8).for_each(|part| part.copy_from_slice(&self.next_u64().to_be_bytes()[..part.len()]));
     }
 }

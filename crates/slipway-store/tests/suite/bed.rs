@@ -15,8 +15,8 @@ use slipway_model::{
     RecordKind, ReplicaId, StepRecord, Timestamp, WaitKey,
     operation::Fields,
     ports::{
-        BoxFuture, Claim, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Filter, Lease, Next, Peer,
-        Random, Runtimes, Storage, StoreResult, Want,
+        BoxFuture, Claim, ClaimRequest, Claimed, Clock, Commit, CommitOutcome, Enqueued, Entropy, Filter, Lease, Next,
+        Peer, Random, Runtimes, Storage, StoreResult, Want,
     },
     state::Class,
     time::hours,
@@ -61,9 +61,9 @@ pub(crate) fn keyring(keys: &[(&str, char)], active: &str) -> Keyring {
     // One source for all keyrings of the test run: a nonce must not come twice.
     static CHANCE: Chance = Chance::seeded(0x51);
     struct Shared;
-    impl Random for Shared {
-        fn next_u64(&self) -> u64 {
-            CHANCE.next_u64()
+    impl Entropy for Shared {
+        fn fill(&self, bytes: &mut [u8]) {
+            CHANCE.fill(bytes);
         }
     }
     let keys = keys.iter().map(|(id, digit)| ((*id).to_owned(), SecretString::from(digit.to_string().repeat(64))));

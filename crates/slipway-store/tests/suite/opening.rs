@@ -1,6 +1,6 @@
 //! Opening, keys, damage, and databases that go away.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{os::unix::fs::PermissionsExt as _, path::Path, sync::Arc, time::Duration};
 
 use secrecy::ExposeSecret;
 use slipway_model::{
@@ -210,6 +210,21 @@ async fn a_damaged_row_is_reported_and_holds_up_nobody() {
         let error = bed.store.operation(sound).await.expect_err("no such state");
         assert!(matches!(error, StoreError::Unreadable(_)), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_database_file_is_its_owners_alone_and_one_that_others_can_read_is_refused() {
+    let (_folder, file) = folder();
+    let bed = Bed::on(Arc::new(crate::bed::open_sqlite(&file).await));
+    bed.accept(OperationType::Provision, "shop", t(0)).await;
+    for name in ["slipway.db", "slipway.db-wal", "slipway.db-shm"] {
+        let mode = std::fs::metadata(file.with_file_name(name)).expect(name).permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{name}");
+    }
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).expect("mode");
+    let opened = SqliteStore::open(&file, keyring(&[("k1", 'a')], "k1"), clock()).await;
+    let error = opened.err().expect("others can read it").to_string();
+    assert!(error.ends_with(&format!("chmod 600 {}", file.display())), "{error}");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -14,9 +15,9 @@ struct Disk(PathBuf);
 impl Disk {
     /// None where mounting is not allowed.
     fn mount(at: &Path, size: &str) -> Option<Self> {
-        fs::create_dir_all(at).expect("a folder");
+        fs::DirBuilder::new().mode(0o700).create(at).expect("a folder");
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(at);
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size},mode=700"), "tmpfs"]).arg(at);
         mount.output().is_ok_and(|output| output.status.success()).then(|| Self(at.to_owned()))
     }
 }

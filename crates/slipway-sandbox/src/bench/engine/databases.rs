@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use slipway_engine::{SystemClock, SystemRandom};
+use slipway_engine::{SystemClock, SystemEntropy, SystemRandom};
 use slipway_model::{
     OperationId,
     ports::{Clock, Runtimes, Storage},
@@ -138,7 +138,7 @@ pub(super) async fn open(kind: Kind, address: &str) -> Result<Arc<dyn Storage>, 
 async fn open_both(kind: Kind, address: &str) -> Result<(Arc<dyn Storage>, Arc<dyn Runtimes>), String> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let key = ("bench".to_owned(), "07".repeat(32).into());
-    let keyring = Keyring::new([key], "bench", Arc::new(SystemRandom::default())).map_err(|error| error.to_string())?;
+    let keyring = Keyring::new([key], "bench", Arc::new(SystemEntropy)).map_err(|error| error.to_string())?;
     Ok(match kind {
         Kind::Postgres => {
             let store = PgStore::open(address, keyring, PgOptions::default(), clock).await;
