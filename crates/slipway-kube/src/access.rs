@@ -28,7 +28,7 @@ use serde_json::Value;
 use slipway_model::{ports::Clock, time::secs};
 
 pub use self::{
-    ask::{Ask, Verb},
+    ask::{Ask, Exactly, Verb},
     breaker::Breaker,
     budget::{Budget, Priority, Waits},
     calls::{Calls, Verdict},

@@ -104,7 +104,7 @@ fn settings() -> Settings {
 impl Stage {
     pub(crate) async fn set() -> Self {
         let world =
-            World::without_manager(With { settings: settings(), pace: Pace::Manual, factor: PACE, calls: None }).await;
+            World::without_manager(With { settings: settings(), pace: Pace::Manual, factor: PACE, ..With::default() }).await;
         let hand = start_hand(&world.garden, Duration::from_millis(3), SignedDuration::from_mins(10));
         let (plan, incarnation) = (Plan::default(), AtomicU64::new(1));
         Self { world, plan, hand, incarnation, switches: Mutex::default(), uid: Mutex::default() }
