@@ -284,11 +284,7 @@ async fn begin(shared: Arc<Shared>) {
         acl::until_read(&shared).await;
         work::reconcile_runtimes(shared.clone()).await;
     };
-    futures::join!(
-        reconcile,
-        work::rotate_kubeconfigs(shared.clone()),
-        work::wake_on_changes(shared.clone())
-    );
+    futures::join!(reconcile, work::rotate_kubeconfigs(shared.clone()), work::wake_on_changes(shared.clone()));
 }
 
 /// Holds shards until told to leave: by Leases, or simply.

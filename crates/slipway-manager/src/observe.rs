@@ -7,8 +7,7 @@ use std::{sync::Arc, time::Duration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::{Deserialize, Serialize};
 use slipway_kube::{
-    GardenerCluster, Runtime, Shoot, access::cache::Projection, annotations, conditions::Type,
-    runtime::RuntimeStatus,
+    GardenerCluster, Runtime, Shoot, access::cache::Projection, annotations, conditions::Type, runtime::RuntimeStatus,
 };
 
 use crate::{

@@ -154,11 +154,7 @@ pub(crate) fn refuse_kubeconfig(
 }
 
 /// Why the Secret that this GardenerCluster names is not written; none if it may be.
-pub(crate) fn refuse_secret(
-    cluster: &GardenerCluster,
-    there: Option<&SecretView>,
-    namespace: &str,
-) -> Option<String> {
+pub(crate) fn refuse_secret(cluster: &GardenerCluster, there: Option<&SecretView>, namespace: &str) -> Option<String> {
     let (name, secret) = (cluster.metadata.name.as_deref().unwrap_or_default(), &cluster.spec.kubeconfig.secret);
     let wanted = secret_name(name);
     if (&secret.name, secret.namespace.as_str(), secret.key.as_str()) != (&wanted, namespace, SECRET_KEY) {

@@ -117,7 +117,8 @@ impl Election {
         let look = || Ask::get(&LEASES, &self.namespace, &name);
         self.look(known, self.access.find(look()).await?);
         let is_ours = |known: &Known| known.record.as_ref().is_none_or(|(it, _)| it["spec"]["holderIdentity"] == ours);
-        let is_over = known.record.as_ref().is_some_and(|(_, seen)| self.now().saturating_sub(*seen) >= self.timing.lease);
+        let is_over =
+            known.record.as_ref().is_some_and(|(_, seen)| self.now().saturating_sub(*seen) >= self.timing.lease);
         if !is_ours(known) && !is_over {
             return Ok(false);
         }

@@ -44,13 +44,7 @@ impl Brake {
     }
 
     /// Whether the deletion of this Runtime is held. `exists` says which Shoots there are.
-    pub(crate) fn holds(
-        &mut self,
-        name: &str,
-        limit: usize,
-        window: Duration,
-        exists: impl Fn(&str) -> bool,
-    ) -> bool {
+    pub(crate) fn holds(&mut self, name: &str, limit: usize, window: Duration, exists: impl Fn(&str) -> bool) -> bool {
         let Some(this) = self.0.get(name).cloned() else { return false };
         if limit == 0 || this.is_confirmed {
             return false;

@@ -75,8 +75,7 @@ pub(crate) fn issued_for(shoot: &Shoot) -> String {
     let addresses = status.map(|status| status.advertised_addresses.as_slice()).unwrap_or_default();
     // Kubeconfigs have this one; others come and go.
     let address = addresses.iter().find(|address| address.name == "external").or(addresses.first());
-    let authorities =
-        status.and_then(|status| status.credentials.as_ref()?.rotation.certificate_authorities.as_ref());
+    let authorities = status.and_then(|status| status.credentials.as_ref()?.rotation.certificate_authorities.as_ref());
     let times = authorities.map(|it| (&it.last_initiation_time, &it.last_completion_time));
     hash(json!([shoot.metadata.uid, address.map(|address| &address.url), times]).to_string().as_bytes())
 }

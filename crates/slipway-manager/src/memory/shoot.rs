@@ -203,7 +203,11 @@ mod tests {
         shoot.note_refused("b", &condition, secs(0));
         assert_eq!(shoot.refusal(Some("b"), mins(24)), Some(&condition));
         assert_eq!((shoot.refusal(Some("b"), mins(25)), shoot.refusal(Some("c"), secs(1))), (None, None));
-        assert_eq!(shoot.until_compared(6, None, secs(1)), Some(Duration::ZERO), "the Shoot of before is still watched");
+        assert_eq!(
+            shoot.until_compared(6, None, secs(1)),
+            Some(Duration::ZERO),
+            "the Shoot of before is still watched"
+        );
         shoot.note_applied("c", 6, secs(2));
         assert_eq!(shoot.refusal(Some("b"), secs(3)), None);
     }

@@ -20,9 +20,8 @@ impl Step for AwaitKubeconfig {
     async fn run(&self, pass: &mut Pass) -> Outcome {
         let status = pass.seen.cluster.as_ref().and_then(|cluster| cluster.status.as_ref());
         let ready = status.is_some_and(|status| status.state == State::Ready.as_str());
-        let is_of_another = |secret: &SecretView| {
-            pass.seen.shoot.as_ref().is_some_and(|shoot| secret::is_of_another(secret, shoot))
-        };
+        let is_of_another =
+            |secret: &SecretView| pass.seen.shoot.as_ref().is_some_and(|shoot| secret::is_of_another(secret, shoot));
         let secret = pass.seen.secret.as_ref().filter(|secret| secret.hash(SECRET_KEY).is_some());
         let there = secret.is_some_and(|secret| !is_of_another(secret));
         if ready && there {

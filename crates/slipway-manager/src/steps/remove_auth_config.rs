@@ -40,9 +40,11 @@ async fn remove(pass: &Pass) -> Result<(), access::Error> {
     let name = structured_auth_config_name(&pass.seen.runtime.spec.shoot.name);
     let look = Ask::get(&CONFIG_MAPS, namespace, &name).priority(Priority::Deletion);
     let Some(there) = garden.find::<AuthConfig>(look).await? else { return Ok(()) };
-    let is_marked = there.metadata.annotations.as_ref().is_some_and(|notes| notes.contains_key(annotations::RUNTIME_UID));
+    let is_marked =
+        there.metadata.annotations.as_ref().is_some_and(|notes| notes.contains_key(annotations::RUNTIME_UID));
     // Named after the Shoot: where that is another Runtime's, so is this, unless it says otherwise.
-    let is_ours = owner::may_be_ours(&there.metadata, &pass.seen.runtime) && (is_marked || pass.seen.foreign().is_none());
+    let is_ours =
+        owner::may_be_ours(&there.metadata, &pass.seen.runtime) && (is_marked || pass.seen.foreign().is_none());
     if !is_ours {
         return Ok(());
     }

@@ -88,6 +88,9 @@ fn the_files_of_every_landscape_are_read_from_where_they_stand() {
         let files = files.unwrap_or_else(|error| panic!("{landscape}: {error}"));
         let config = folder.join(landscape).join("converter_config.json");
         let watched = files.paths(&config);
-        assert!(watched.len() > 1 && watched.iter().all(|path| path.is_file()), "whatever the working directory: {watched:?}");
+        assert!(
+            watched.len() > 1 && watched.iter().all(|path| path.is_file()),
+            "whatever the working directory: {watched:?}"
+        );
     }
 }

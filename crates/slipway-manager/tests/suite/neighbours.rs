@@ -25,7 +25,10 @@ use slipway_kube::{
 use slipway_model::ports::BoxFuture;
 use slipway_sim::garden::Pace;
 
-use crate::world::{CORE, GROUP, NAMESPACE, PROJECT, With, World, runtime};
+use crate::{
+    sweep::snapshot::difference,
+    world::{CORE, GROUP, NAMESPACE, PROJECT, With, World, runtime},
+};
 
 /// Kinds whose objects somebody owns, on which cluster.
 const OWNED: [(&str, &str, &str); 7] = [
@@ -129,16 +132,18 @@ impl Street {
     }
 
     fn check(&self, before: &BTreeMap<(String, String, String), Value>, who: &str) {
-        let now = self.look();
-        for (key, object) in before {
-            assert!(now.get(key) == Some(object), "{who} touched {key:?}");
-        }
         let complaints = self.witness.complaints.lock().expect("lock");
         assert!(complaints.is_empty(), "{who}: {complaints:#?}");
+        let now = self.look();
+        for (key, object) in before {
+            let there = now.get(key).cloned().unwrap_or_default();
+            assert!(there == *object, "{who} touched {key:?}: {:#?}", difference(object, &there));
+        }
     }
 
     async fn put(&self, object: Value) {
-        let at = if object["apiVersion"] == "core.gardener.cloud/v1beta1" || object["metadata"]["namespace"] == PROJECT {
+        let at = if object["apiVersion"] == "core.gardener.cloud/v1beta1" || object["metadata"]["namespace"] == PROJECT
+        {
             self.world.garden.cluster()
         } else {
             &self.world.kcp
@@ -169,8 +174,13 @@ impl Street {
 async fn until_taken_up(world: &World, name: &str) {
     let is_taken_up = || {
         let shoot = world.shoot(name).unwrap_or_default();
+        // What a Shoot refers to is protected by a second finalizer.
+        let refers = shoot["spec"]["kubernetes"]["kubeAPIServer"].get("structuredAuthentication").is_some();
+        let finalizers = shoot["metadata"]["finalizers"].as_array().map_or(0, Vec::len);
         shoot["status"]["observedGeneration"] == shoot["metadata"]["generation"]
             && shoot["status"]["lastOperation"]["state"].is_string()
+            && finalizers > usize::from(refers)
+            && shoot["metadata"]["labels"].get("shoot.gardener.cloud/status").is_some()
     };
     world.until("the Shoot is taken up", is_taken_up).await;
 }
@@ -256,7 +266,8 @@ async fn try_it(street: &Street, twin_of: Twin) {
             let mut copy = twin(name);
             copy["metadata"]["labels"][labels::RUNTIME_ID] = json!("shop");
             if matches!(twin_of, Twin::CopyWithFinalizer) {
-                copy["metadata"]["finalizers"] = world.runtime("shop").expect("there")["metadata"]["finalizers"].clone();
+                copy["metadata"]["finalizers"] =
+                    world.runtime("shop").expect("there")["metadata"]["finalizers"].clone();
             }
             street.refused(copy, "Provisioned", "kyma-project.io/runtime-id is shop").await;
             world.delete(name).await;
@@ -306,14 +317,18 @@ async fn try_it(street: &Street, twin_of: Twin) {
             street.check(&before, "a Runtime of the Shoot's name");
         }
         Twin::ForeignCluster => {
-            let foreign = json!("another");
-            street.put(gardener_cluster("taken", "taken", "kubeconfig-taken", Some(&foreign))).await;
-            world.until("it is told", || !street.cluster_says("taken").is_empty()).await;
-            world.until_idle().await;
-            let before = street.spare_all();
             world.apply(runtime("taken")).await;
             world.until("its Shoot is made", || world.shoot("taken").is_some()).await;
+            until_taken_up(world, "taken").await;
+            street.put(gardener_cluster("taken", "taken", "kubeconfig-taken", Some(&neighbour))).await;
+            world.until("it is told", || street.cluster_says("taken").contains("is gone")).await;
             world.until_idle().await;
+            let mut before = street.spare_all();
+            for ours in [("kcp", "runtimes", "taken"), ("garden", "shoots", "taken")] {
+                let ours = (ours.0.to_owned(), ours.1.to_owned(), ours.2.to_owned());
+                before.remove(&ours);
+                street.witness.spared.lock().expect("lock").remove(&ours);
+            }
             world.delete("taken").await;
             let going = || world.shoot("taken").is_some_and(|it| it["metadata"].get("deletionTimestamp").is_some());
             world.until("its Shoot is going", going).await;
@@ -327,7 +342,8 @@ async fn try_it(street: &Street, twin_of: Twin) {
             world.apply(runtime("keyed")).await;
             world.until("its Shoot is made", || world.shoot("keyed").is_some()).await;
             street.put(gardener_cluster("keyed", "keyed", "kubeconfig-keyed", None)).await;
-            let place = Place { group: CORE, plural: "shoots", namespace: PROJECT, name: "keyed", subresource: "status" };
+            let place =
+                Place { group: CORE, plural: "shoots", namespace: PROJECT, name: "keyed", subresource: "status" };
             let address = json!([{"name": "external", "url": "https://api.keyed.example.com"}]);
             let with_address = |it: &mut Value| it["status"]["advertisedAddresses"] = address.clone();
             world.garden.cluster().update(&place, with_address).await.expect("an address");
@@ -403,7 +419,8 @@ fn no_right_is_without_a_twin() {
 async fn a_shoot_that_the_cache_has_not_heard_of_is_not_taken_for_absent() {
     let world = World::without_manager(With { pace: Pace::Manual, ..With::default() }).await;
     world.fail(|seen| {
-        let meant = seen.cluster == "garden" && seen.path.contains("/shoots") && is_watch(seen.method, seen.path, seen.query);
+        let meant =
+            seen.cluster == "garden" && seen.path.contains("/shoots") && is_watch(seen.method, seen.path, seen.query);
         let late = Spoiled { delay: Some(Duration::from_secs(600)), ..Spoiled::default() };
         meant.then_some(Trouble::Watch(late))
     });
@@ -427,7 +444,11 @@ async fn a_shoot_that_the_cache_has_not_heard_of_is_not_taken_for_absent() {
     let before = world.shoot("shop");
     world.apply(runtime("shop")).await;
     world.until_state("shop", "Failed").await;
-    assert!(world.message("shop", "Provisioned").contains("of uid another"), "{}", world.message("shop", "Provisioned"));
+    assert!(
+        world.message("shop", "Provisioned").contains("of uid another"),
+        "{}",
+        world.message("shop", "Provisioned")
+    );
     assert!(world.shoot("shop") == before, "it was touched");
     assert!(world.garden.cluster().get("", "configmaps", PROJECT, "structured-auth-config-shop").is_none());
 }
@@ -480,7 +501,8 @@ async fn a_shoot_of_a_restored_runtime_is_taken_when_a_person_confirms_it() {
     world.until_state("shop", "Failed").await;
     let shoot = world.shoot("shop").expect("there");
     assert!(world.message("shop", "Provisioned").contains("of uid before"), "{}", world.message("shop", "Provisioned"));
-    let confirm = |it: &mut Value| it["metadata"]["annotations"][annotations::ADOPT_SHOOT] = shoot["metadata"]["uid"].clone();
+    let confirm =
+        |it: &mut Value| it["metadata"]["annotations"][annotations::ADOPT_SHOOT] = shoot["metadata"]["uid"].clone();
     world.edit("shop", confirm).await;
     world.until_state("shop", "Ready").await;
     let after = world.shoot("shop").expect("there");

@@ -128,11 +128,7 @@ pub(crate) fn files() -> Files {
             .expect("a config");
     assert!(unknown.is_empty(), "{unknown:?}");
     let audit = include_str!("../../../../examples/config/dev/audit_tenants.json");
-    Files {
-        config,
-        audit: AuditTenants::parse(audit).expect("tenants"),
-        windows: MaintenanceWindows::default(),
-    }
+    Files { config, audit: AuditTenants::parse(audit).expect("tenants"), windows: MaintenanceWindows::default() }
 }
 
 /// The Runtime of the examples, with another name for everything.
