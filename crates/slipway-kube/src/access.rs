@@ -38,7 +38,7 @@ pub use kube::Client;
 use self::transport::{OBJECT_MAX, PAGE_MAX, Wire};
 
 pub use self::{
-    ask::{Ask, Verb},
+    ask::{Ask, Exactly, Verb},
     breaker::Breaker,
     budget::{Budget, Priority, Waits},
     calls::{Calls, Verdict},

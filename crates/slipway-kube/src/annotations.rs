@@ -1,7 +1,9 @@
 //! Every annotation key, once.
 
-/// On a Shoot: the Runtime it belongs to. A Shoot that names another one is never written.
+/// On a Shoot: the Runtime it belongs to, by name. The reference's mark; [`RUNTIME_UID`] decides where it is there.
 pub const RUNTIME_ID: &str = "infrastructuremanager.kyma-project.io/runtime-id";
+/// On a Shoot and what is made beside it: the Runtime it belongs to, by uid. What names another one is never touched.
+pub const RUNTIME_UID: &str = "infrastructuremanager.kyma-project.io/runtime-uid";
 /// On a Shoot: the generation of the Runtime it was last rendered from.
 pub const RUNTIME_GENERATION: &str = "infrastructuremanager.kyma-project.io/runtime-generation";
 /// On a Shoot: the hash of everything it was last rendered from.
@@ -19,7 +21,9 @@ pub const FORCE_PATCH: &str = "operator.kyma-project.io/force-patch-reconciliati
 pub const SUSPEND_PATCH: &str = "operator.kyma-project.io/suspend-patch-reconciliation";
 /// On a Runtime, value `true` in any case: use [`crate::shoot::EXPERIMENTAL_AUDIT_POLICY`].
 pub const EXPERIMENTAL_AUDIT_POLICY: &str = "operator.kyma-project.io/experimental-audit-policy";
-/// On a Runtime: when its deletion was confirmed, RFC 3339 in UTC.
+/// On a Runtime, the uid of a Shoot: a person says that this Shoot is the Runtime's, whatever its mark says.
+pub const ADOPT_SHOOT: &str = "operator.kyma-project.io/adopt-shoot";
+/// On a Runtime, value `true`: a person confirms a deletion that is held.
 pub const DELETION_CONFIRMED: &str = "operator.kyma-project.io/deletion-confirmed";
 
 /// On a GardenerCluster: its presence asks for a new kubeconfig at once.
@@ -30,6 +34,8 @@ pub const SKR_DOMAIN: &str = "skr-domain";
 pub const LAST_SYNC: &str = "operator.kyma-project.io/last-sync";
 /// On a kubeconfig Secret: when the kubeconfig expires, RFC 3339 in UTC.
 pub const EXPIRES_AT: &str = "operator.kyma-project.io/expires-at";
+/// On a kubeconfig Secret: what it was issued for, as a hash: the Shoot by uid, its address and its authority.
+pub const ISSUED_FOR: &str = "operator.kyma-project.io/issued-for";
 /// On a registry cache Secret in the garden: the name of what asked for the cache, in the customer's cluster.
 pub const REGISTRY_CACHE_NAME: &str = "kyma-project.io/registry-cache-name";
 /// On a registry cache Secret in the garden: the namespace of what asked for the cache.

@@ -132,6 +132,9 @@ pub struct ShootStatus {
     /// Where its API server is.
     #[serde(default)]
     pub advertised_addresses: Vec<AdvertisedAddress>,
+    /// Its certificate authorities and other credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<ShootCredentials>,
     /// The Seed that hosts it.
     #[serde(default)]
     pub seed_name: Option<String>,
@@ -141,6 +144,35 @@ pub struct ShootStatus {
     /// What cannot be done with it, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Constraint>,
+}
+
+/// Credentials of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ShootCredentials {
+    /// Which were made anew.
+    #[serde(default)]
+    pub rotation: CredentialsRotation,
+}
+
+/// Which credentials were made anew.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CredentialsRotation {
+    /// The authorities that sign for the API server and its clients.
+    #[serde(default)]
+    pub certificate_authorities: Option<AuthorityRotation>,
+}
+
+/// When an authority was last replaced. A new one is served beside the old one from the first time on, and alone from the second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuthorityRotation {
+    /// When the new one was made.
+    #[serde(default)]
+    pub last_initiation_time: Option<String>,
+    /// When the old one was dropped.
+    #[serde(default)]
+    pub last_completion_time: Option<String>,
 }
 
 /// Whether something can be done.

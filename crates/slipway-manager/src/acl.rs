@@ -2,37 +2,50 @@
 //! ConfigMap of the control plane. Read only where access is restricted at all; without them a customer's
 //! restriction would lock us out, so an unreadable one leaves the old ones in force.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use slipway_kube::access::{Ask, resource::CONFIG_MAPS};
+use slipway_model::time::secs;
 
-use crate::{config::AclAddresses, manager::reload, shared::Shared};
+use crate::{blueprints::Files, config::AclAddresses, manager::roll_out, shared::Shared};
 
-/// Reads them, and takes them if they changed.
-pub(crate) async fn read(shared: &Shared) {
-    if !shared.settings.acl {
-        return;
+/// How long until they are asked for again where nothing can be done without them.
+const PAUSE: Duration = secs(5);
+
+/// Ends when they were read once. Until then nothing is rendered: a Shoot without them would lock everybody out.
+pub(crate) async fn until_read(shared: &Shared) {
+    while shared.settings.acl && !take(shared, &shared.blueprints.files()).await {
+        shared.clock.sleep(PAUSE).await;
     }
-    let files = shared.blueprints.files();
+}
+
+/// Reads them, and lets those follow whom it concerns.
+pub(crate) async fn read(shared: &Shared) {
+    let before = shared.blueprints.acl();
+    if shared.settings.acl && take(shared, &shared.blueprints.files()).await && before != shared.blueprints.acl() {
+        roll_out(shared);
+    }
+}
+
+/// Reads those that these files name, and takes them. Whoever cannot read them keeps what was read last, and says so.
+pub(crate) async fn take(shared: &Shared, files: &Files) -> bool {
+    if !shared.settings.acl {
+        return true;
+    }
     let name = &files.config.converter.kubernetes.kube_api_server.acl.config_map_name;
     let found: Result<Value, _> = shared.kcp.send(Ask::get(&CONFIG_MAPS, &shared.settings.namespace, name)).await;
-    let addresses = match found {
-        Ok(map) => parse(&map),
-        Err(error) => {
-            tracing::warn!(name, %error, "the addresses of operators cannot be read");
-            return;
+    let problem = match found.as_ref().map(parse) {
+        Ok(Some(addresses)) => {
+            shared.blueprints.swap_acl(addresses);
+            return true;
         }
+        Ok(None) => "they are not what they should be: a JSON list and a JSON text".to_owned(),
+        Err(error) => error.to_string(),
     };
-    match addresses {
-        Some(addresses) if addresses != files.acl => {
-            let mut files = (*files).clone();
-            files.acl = addresses;
-            reload(shared, files);
-        }
-        Some(_) => {}
-        None => {
-            tracing::warn!(name, "the addresses of operators are not what they should be: a JSON list and a JSON text")
-        }
-    }
+    shared.metrics.count_unread("acl");
+    tracing::warn!(name, problem, "the addresses of operators cannot be read; those that were read last stay in force");
+    false
 }
 
 fn parse(map: &Value) -> Option<AclAddresses> {

@@ -4,7 +4,7 @@
 //! answered from one state, so a hash and the Shoot rendered with it never come from different files.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -46,8 +46,6 @@ pub struct Files {
     pub audit: AuditTenants,
     /// When clusters may be maintained.
     pub windows: MaintenanceWindows,
-    /// Addresses that may always reach API servers.
-    pub acl: AclAddresses,
 }
 
 impl Files {
@@ -67,45 +65,79 @@ impl Files {
         }
         config.switches = switches;
         config.check_switches().map_err(wrong(path))?;
-        // A relative path is meant from where the configuration stands, so that the files can move together.
-        let beside = |named: &str| path.parent().unwrap_or(Path::new("")).join(named);
-        let tenants = beside(&config.converter.audit_logging.tenant_config_path);
+        let (tenants, windows) = named_by(&config, path);
         let audit = AuditTenants::parse(&read(&tenants)?).map_err(wrong(&tenants))?;
-        let windows = match config.converter.maintenance_window.window_map_path.as_str() {
-            "" => MaintenanceWindows::default(),
-            named => MaintenanceWindows::parse(&read(&beside(named))?).map_err(wrong(&beside(named)))?,
+        let windows = match windows {
+            None => MaintenanceWindows::default(),
+            Some(named) => MaintenanceWindows::parse(&read(&named)?).map_err(wrong(&named))?,
         };
-        Ok(Self { config, audit, windows, acl: AclAddresses::default() })
+        Ok(Self { config, audit, windows })
     }
+
+    /// Where they stand: the configuration at this path, and those it names.
+    pub fn paths(&self, config: &Path) -> Vec<PathBuf> {
+        let (tenants, windows) = named_by(&self.config, config);
+        [config.to_owned(), tenants].into_iter().chain(windows).collect()
+    }
+}
+
+/// The files that a configuration at this path names: audit tenants, maintenance windows. A relative path is meant from
+/// where the configuration stands, so that the files can move together and nobody's working directory matters.
+fn named_by(config: &ConverterConfig, path: &Path) -> (PathBuf, Option<PathBuf>) {
+    let beside = |named: &str| path.parent().unwrap_or(Path::new("")).join(named);
+    let windows = config.converter.maintenance_window.window_map_path.as_str();
+    let windows = Some(windows).filter(|named| !named.is_empty()).map(beside);
+    (beside(&config.converter.audit_logging.tenant_config_path), windows)
 }
 
 fn read(path: &Path) -> Result<String, LoadError> {
     std::fs::read_to_string(path).map_err(|problem| LoadError::Unreadable { path: path.display().to_string(), problem })
 }
 
-/// The files in force.
-pub struct Blueprints(RwLock<Arc<Files>>);
+/// What Shoots are rendered from now. The files and the addresses come from different places at different times; so each is
+/// swapped by itself, and none can take the other with it.
+pub struct Blueprints(RwLock<Sources>);
+
+#[derive(Clone)]
+struct Sources {
+    files: Arc<Files>,
+    /// Addresses that may always reach API servers.
+    acl: Arc<AclAddresses>,
+}
 
 impl Blueprints {
-    /// These.
+    /// These files, and no addresses yet.
     pub fn new(files: Files) -> Self {
-        Self(RwLock::new(Arc::new(files)))
+        Self(RwLock::new(Sources { files: Arc::new(files), acl: Arc::default() }))
     }
 
-    /// Those in force.
-    pub fn files(&self) -> Arc<Files> {
+    fn sources(&self) -> Sources {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Others from now on.
-    pub fn swap(&self, files: Files) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(files);
+    /// The files in force.
+    pub fn files(&self) -> Arc<Files> {
+        self.sources().files
+    }
+
+    /// The addresses in force.
+    pub fn acl(&self) -> Arc<AclAddresses> {
+        self.sources().acl
+    }
+
+    /// Other files from now on, with the same addresses.
+    pub fn swap_files(&self, files: Files) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).files = Arc::new(files);
+    }
+
+    /// Other addresses from now on, with the same files.
+    pub fn swap_acl(&self, acl: AclAddresses) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).acl = Arc::new(acl);
     }
 
     /// The hash of everything the Shoot of this Runtime is made from.
     pub fn input_hash(&self, runtime: &Runtime, registry: &[RegistrySecret]) -> String {
-        let files = self.files();
-        render::input_hash(&input(&files, runtime, registry, None))
+        render::input_hash(&input(&self.sources(), runtime, registry, None))
     }
 
     /// The Shoot of this Runtime, and what it does not get although it asks for it.
@@ -115,8 +147,7 @@ impl Blueprints {
         registry: &[RegistrySecret],
         existing: Option<&Value>,
     ) -> Result<(Value, Vec<String>), RenderError> {
-        let files = self.files();
-        let shoot = render::render(&input(&files, runtime, registry, existing))?;
+        let shoot = render::render(&input(&self.sources(), runtime, registry, existing))?;
         let notes = shoot.notes().iter().map(|note| format!("{}: {}", note.path, note.message)).collect();
         Ok((shoot.into_value(), notes))
     }
@@ -152,7 +183,7 @@ impl Blueprints {
 }
 
 fn input<'a>(
-    files: &'a Files,
+    Sources { files, acl }: &'a Sources,
     runtime: &'a Runtime,
     registry_secrets: &'a [RegistrySecret],
     existing: Option<&'a Value>,
@@ -163,7 +194,7 @@ fn input<'a>(
         config: &files.config,
         audit: files.audit.find(shoot.provider.provider_type, &shoot.region),
         window: files.windows.find(&shoot.region),
-        acl: &files.acl,
+        acl,
         registry_secrets,
         existing,
     }

@@ -16,6 +16,7 @@ mod memory;
 mod metrics;
 mod observe;
 mod outcome;
+mod owner;
 mod ownership;
 mod pass;
 pub mod plan;

@@ -226,20 +226,26 @@ impl Probe {
         })
     }
 
-    /// Takes other files from now on. Whose Shoot is affected is found by its hash.
-    pub fn reload(&self, files: Files) {
-        reload(&self.shared, files);
+    /// Takes other files from now on, once everything that they name was read. Whose Shoot is affected is found by its hash.
+    pub async fn reload(&self, files: Files) {
+        acl::take(&self.shared, &files).await;
+        self.shared.blueprints.swap_files(files);
+        roll_out(&self.shared);
     }
 
-    /// The switches of the files in force.
+    /// The files cannot be used; those in force stay.
+    pub fn note_unread(&self) {
+        self.shared.metrics.count_unread("files");
+    }
+
+    /// The files in force.
     pub fn files(&self) -> Arc<Files> {
         self.shared.blueprints.files()
     }
 }
 
-/// Other files from now on; those whose Shoot they concern are looked at, at a rate.
-pub(crate) fn reload(shared: &Shared, files: Files) {
-    shared.blueprints.swap(files);
+/// Shoots are rendered from something else now; those whom it concerns are looked at, at a rate.
+pub(crate) fn roll_out(shared: &Shared) {
     shared.metrics.count_reload();
     let rate = shared.settings.rollout_per_second.max(0.01);
     // Production last, at a rate: what is wrong with a configuration shows elsewhere first.
@@ -273,13 +279,12 @@ fn fill(shared: &Arc<Shared>) {
 /// Works once everything is known: before that, what is not known would look like what is not there.
 async fn begin(shared: Arc<Shared>) {
     shared.until_synced().await;
-    acl::read(&shared).await;
     work::wake_all(&shared);
-    futures::join!(
-        work::reconcile_runtimes(shared.clone()),
-        work::rotate_kubeconfigs(shared.clone()),
-        work::wake_on_changes(shared)
-    );
+    let reconcile = async {
+        acl::until_read(&shared).await;
+        work::reconcile_runtimes(shared.clone()).await;
+    };
+    futures::join!(reconcile, work::rotate_kubeconfigs(shared.clone()), work::wake_on_changes(shared.clone()));
 }
 
 /// Holds shards until told to leave: by Leases, or simply.

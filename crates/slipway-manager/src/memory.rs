@@ -9,10 +9,12 @@
 //! | how often a pass failed at one place | [`Retries`] |
 //! | how long an alignment takes | [`Alignment`] |
 //! | whether the GardenerCluster is on its way out | [`ClusterEnd`] |
+//! | whether the cluster takes its kubeconfig | [`KubeconfigMemory`] |
 //! | what was said in the status | [`Reported`] |
 //! | registry caches | [`registry_caches::Memory`] |
 
 mod alignment;
+mod kubeconfig;
 mod reported;
 mod retries;
 mod shoot;
@@ -26,6 +28,7 @@ use std::{
 
 pub(crate) use self::{
     alignment::{Alignment, Phases},
+    kubeconfig::KubeconfigMemory,
     reported::Reported,
     retries::{FailedAt, Retries},
     shoot::ShootMemory,
@@ -46,6 +49,8 @@ pub(crate) struct Memory {
     pub(crate) alignment: Alignment,
     /// What becomes of the GardenerCluster.
     pub(crate) cluster: ClusterEnd,
+    /// Whether the cluster takes its kubeconfig.
+    pub(crate) kubeconfig: KubeconfigMemory,
     /// What was said in the status.
     pub(crate) reported: Reported,
     /// The version of the Runtime at which it had our finalizer: the cache may be behind.

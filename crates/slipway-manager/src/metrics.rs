@@ -91,6 +91,7 @@ pub(crate) struct Metrics {
     skr_clients: Gauge,
     circuit_open: Gauge,
     reloads: Counter,
+    unread: Family<[(&'static str, &'static str); 1], Counter>,
 }
 
 /// What is measured only when somebody looks.
@@ -152,6 +153,7 @@ impl Metrics {
             skr_clients: keep(r, "slipway_infra_skr_clients", "Clients of customers' clusters"),
             circuit_open: keep(r, "slipway_infra_garden_circuit_open", "1 while the garden is left alone"),
             reloads: keep(r, "slipway_infra_config_reloads", "How often the configuration was read anew"),
+            unread: keep(r, "slipway_infra_config_unread", "How often a source of the configuration could not be read"),
             registry,
         }
     }
@@ -196,6 +198,11 @@ impl Metrics {
     /// The configuration was read anew.
     pub(crate) fn count_reload(&self) {
         self.reloads.inc();
+    }
+
+    /// A source of the configuration could not be read; what was read last stays in force.
+    pub(crate) fn count_unread(&self, source: &'static str) {
+        self.unread.get_or_create(&[("source", source)]).inc();
     }
 
     pub(crate) fn set_runtime(&self, runtime: &Runtime, status: &RuntimeStatus) {

@@ -7,11 +7,14 @@ use std::{sync::Arc, time::Duration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::{Deserialize, Serialize};
 use slipway_kube::{
-    GardenerCluster, Runtime, Shoot, access::cache::Projection, annotations, conditions::Type, labels,
-    runtime::RuntimeStatus,
+    GardenerCluster, Runtime, Shoot, access::cache::Projection, annotations, conditions::Type, runtime::RuntimeStatus,
 };
 
-use crate::{memory::Memory, registry_caches};
+use crate::{
+    memory::Memory,
+    owner::{self, Owner, Rival},
+    registry_caches,
+};
 
 /// What one pass knows.
 #[derive(Debug, Clone)]
@@ -26,8 +29,8 @@ pub(crate) struct Observation {
     pub(crate) input_hash: Option<String>,
     /// The hash of everything its cluster would be prepared with now.
     pub(crate) prepared_hash: String,
-    /// Another Runtime that has the same Shoot name and was there first.
-    pub(crate) rival: Option<String>,
+    /// Other Runtimes that name the same Shoot.
+    pub(crate) rivals: Vec<Rival>,
     /// Whether its deletion is held because too many came at once.
     pub(crate) deletion_held: bool,
     /// What this process remembers of it.
@@ -84,10 +87,21 @@ impl Observation {
         self.runtime.annotation(annotations::FORCE_PATCH) == Some("true")
     }
 
-    /// Whom the Shoot says it belongs to, if that is not us.
-    pub(crate) fn foreign_owner(&self) -> Option<&str> {
-        let ours = self.runtime.label(labels::RUNTIME_ID).unwrap_or_else(|| self.name());
-        self.shoot.as_ref()?.runtime_id().filter(|owner| *owner != ours && *owner != self.name())
+    /// Whose the Shoot is; none if there is none.
+    pub(crate) fn owner(&self) -> Option<Owner> {
+        self.shoot.as_ref().map(|shoot| owner::of_shoot(&self.runtime, shoot, &self.rivals))
+    }
+
+    /// Why the Shoot, or its name, is not ours; none if it is.
+    pub(crate) fn foreign(&self) -> Option<String> {
+        match self.owner() {
+            Some(Owner::Other { why, .. }) => Some(why),
+            Some(Owner::Us | Owner::Unmarked) => None,
+            None => self.rivals.iter().find(|rival| rival.is_older).map(|rival| {
+                let (of, first) = (&self.runtime.spec.shoot.name, &rival.name);
+                format!("Shoot {of} belongs to Runtime {first}, which was there first. Choose another spec.shoot.name")
+            }),
+        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! Who owns which field of a Shoot, and whether a Shoot already is what we would write.
 
 use serde_json::{Value, json};
+use slipway_kube::annotations;
+
+/// Annotations that say whose a Shoot is and what it was made from: they are no part of what it is.
+const MARKS: [&str; 2] = [annotations::INPUT_HASH, annotations::RUNTIME_UID];
 
 /// Names under which the reference wrote Shoots.
 const REFERENCE: [&str; 2] = ["kim", "manager"];
@@ -73,7 +77,7 @@ pub(crate) fn move_binding(shoot: &Value, wanted: &Value) -> Option<Value> {
 pub(crate) fn difference(there: &Value, wanted: &Value) -> Option<String> {
     match (there, wanted) {
         (Value::Object(there), Value::Object(wanted)) => {
-            wanted.iter().filter(|(key, _)| *key != slipway_kube::annotations::INPUT_HASH).find_map(|(key, wanted)| {
+            wanted.iter().filter(|(key, _)| !MARKS.contains(&key.as_str())).find_map(|(key, wanted)| {
                 let rest = match there.get(key) {
                     Some(there) => difference(there, wanted)?,
                     None => String::new(),
@@ -115,12 +119,12 @@ mod tests {
             (json!({"spec": {"workers": [{"name": "a"}]}}), Some("spec.workers")),
             (json!({"spec": {"workers": [{"name": "a"}, {"name": "c"}]}}), Some("spec.workers[1].name")),
             (json!({"spec": {"purpose": "production"}}), Some("spec.purpose")),
-            (json!({"metadata": {"annotations": {slipway_kube::annotations::INPUT_HASH: "x"}}}), Some("metadata")),
+            (json!({"metadata": {"annotations": {annotations::INPUT_HASH: "x"}}}), Some("metadata")),
         ];
         for (wanted, named) in rows {
             assert_eq!(difference(&there, &wanted).as_deref(), named, "{wanted}");
         }
-        assert_eq!(difference(&json!({}), &json!({slipway_kube::annotations::INPUT_HASH: "x"})), None);
+        assert_eq!(difference(&json!({}), &json!({annotations::INPUT_HASH: "x"})), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use slipway_kube::{
     RuntimeState,
-    access::{self, Access, Ask, Class, resource::RUNTIMES},
+    access::{self, Access, Ask, Class, Exactly, resource::RUNTIMES},
     conditions::Status,
 };
 use slipway_model::time::{millis, mins, secs};
@@ -181,6 +181,7 @@ async fn write(pass: &mut Pass) -> Result<(), access::Error> {
             pass.report.state = Some(before.state);
         }
     }
+    pass.report.aligned = cell.lock().shoot.aligned_generation();
     let after = status::merge(&before, &pass.report, pass.seen.shoot.as_deref(), generation, shared.clock.wall());
     shared.metrics.set_runtime(&pass.seen.runtime, &after);
     if !status::is_news(&before, &after) {
@@ -190,7 +191,7 @@ async fn write(pass: &mut Pass) -> Result<(), access::Error> {
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     let document = status::build_document(namespace, pass.seen.name(), &after);
     let ask = Ask::apply(&RUNTIMES, namespace, pass.seen.name(), FIELD_MANAGER, document).part("status");
-    shared.kcp.tell(ask).await?;
+    shared.kcp.tell(ask.only_if(&Exactly::this(metadata))).await?;
     cell.lock().reported.note(after.clone());
     drop(_order);
     events::emit(&shared, &RUNTIMES, metadata, &status::changed_conditions(&before, &after), "runtime-controller")

@@ -135,7 +135,7 @@ fn without_unchangeable(input: &RenderInput<'_>) -> Runtime {
 
 /// What we write to remember what we did; it changes with every change.
 fn is_bookkeeping(path: &str) -> bool {
-    [annotations::INPUT_HASH, annotations::RUNTIME_GENERATION]
+    [annotations::INPUT_HASH, annotations::RUNTIME_GENERATION, annotations::RUNTIME_UID]
         .iter()
         .any(|key| path == format!("metadata.annotations[{key}]"))
 }

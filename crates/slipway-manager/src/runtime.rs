@@ -14,9 +14,9 @@ use crate::{
     pass::Pass,
     registry_caches::{AlignCaches, CleanUpCaches, RemoveCredentials},
     steps::{
-        ApplyShoot, AuditLogData, AwaitKubeconfig, AwaitShoot, AwaitShootGone, DeleteGardenerCluster, DeleteShoot,
-        EnsureFinalizer, EnsureGardenerCluster, GuardSuspend, PrepareCluster, ReadyStep, ReleaseFinalizer,
-        RemoveAuthConfig, SeedCheck, StructuredAuthConfig,
+        ApplyShoot, AuditLogData, AwaitKubeconfig, AwaitShoot, AwaitShootGone, CheckLabel, CheckOwner,
+        DeleteGardenerCluster, DeleteShoot, EnsureFinalizer, EnsureGardenerCluster, FindShoot, GuardSuspend,
+        PrepareCluster, ReadyStep, ReleaseFinalizer, RemoveAuthConfig, SeedCheck, StructuredAuthConfig,
     },
 };
 
@@ -72,8 +72,10 @@ const PREPARED: &[Type] = &[Type::KymaSystemNsCreated, Type::OidcAndConfigMapCon
 /// A Runtime that is wanted.
 #[rustfmt::skip]
 pub(crate) static ALIGN: &[Row] = &[
+    row("CheckLabel",            &[Type::Provisioned],             &CheckLabel),
     row("EnsureFinalizer",       &[Type::Provisioned],             &EnsureFinalizer),
     row("GuardSuspend",          &[Type::Provisioned],             &GuardSuspend),
+    row("FindShoot",             &[Type::Provisioned],             &FindShoot),
     row("SeedCheck",             &[Type::Provisioned],             &SeedCheck),
     row("AuditLogData",          &[Type::Provisioned],             &AuditLogData),
     row("RegistryCaches",        &[Type::RegistryCacheConfigured], &AlignCaches),
@@ -90,6 +92,7 @@ pub(crate) static ALIGN: &[Row] = &[
 /// A Runtime that is to go.
 #[rustfmt::skip]
 pub(crate) static DELETE: &[Row] = &[
+    row("CheckOwner",            &[Type::Deprovisioned], &CheckOwner),
     row("DeleteGardenerCluster", &[Type::Deprovisioned], &DeleteGardenerCluster),
     row("DeleteShoot",           &[Type::Deprovisioned], &DeleteShoot),
     row("AwaitShootGone",        &[Type::Deprovisioned], &AwaitShootGone),

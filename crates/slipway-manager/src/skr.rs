@@ -21,6 +21,7 @@ use slipway_kube::{
     access::{self, Access},
     annotations,
     conditions::Type,
+    gardener_cluster::SECRET_KEY,
     runtime::OidcConfig,
 };
 use slipway_model::time::{hours, secs};
@@ -89,13 +90,27 @@ pub(crate) async fn within<T>(
         };
         work(skr, pass).await
     };
-    tokio::select! {
+    let done = tokio::select! {
         biased;
         done = whole => done,
         () = clock.sleep(STEP_BUDGET) => {
             tasks::forget_writes();
             Err(access::Error::timeout(STEP_BUDGET))
         }
+    };
+    if let Err(error) = &done {
+        note_refusal(pass, error);
+    }
+    done
+}
+
+/// A cluster that does not know who we are needs another kubeconfig, long before this one is old.
+fn note_refusal(pass: &mut Pass, error: &access::Error) {
+    let hash = pass.seen.secret.as_ref().and_then(|secret| secret.hash(SECRET_KEY)).map(str::to_owned);
+    if let (Some(401), Some(hash)) = (error.code, hash) {
+        pass.remember(|memory| memory.kubeconfig.note_refused(&hash));
+        pass.shared.skr.forget(pass.seen.name());
+        pass.shared.kubeconfigs.wake(pass.seen.name());
     }
 }
 
@@ -157,12 +172,17 @@ pub(crate) async fn prepare(pass: &mut Pass) -> Prepared {
             futures::join!(inform(&skr, info.as_deref(), was_prepared), aligned, administrators::align(&skr, &users));
         Ok(Prepared { namespace, info, oidc, administrators })
     });
-    calls.await.unwrap_or_else(|error| Prepared {
+    let prepared = calls.await.unwrap_or_else(|error| Prepared {
         namespace: Err(error.clone()),
         info: Err(error.clone()),
         oidc: Err(error.clone()),
         administrators: Err(error),
-    })
+    });
+    let Prepared { namespace, info, oidc, administrators } = &prepared;
+    for failed in [namespace, info, oidc, administrators].into_iter().filter_map(|part| part.as_ref().err()) {
+        note_refusal(pass, failed);
+    }
+    prepared
 }
 
 /// The namespace and the information in it, if it is known. One that was prepared before has the namespace, most

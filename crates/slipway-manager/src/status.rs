@@ -26,6 +26,8 @@ pub(crate) struct Report {
     pub(crate) state: Option<RuntimeState>,
     /// It is, or was once, ready.
     pub(crate) is_completed: bool,
+    /// The generation of the Shoot that is as it should be; none leaves what was said.
+    pub(crate) aligned: Option<i64>,
 }
 
 impl Report {
@@ -52,6 +54,7 @@ pub(crate) fn merge(
     if report.is_completed {
         status.provisioning_completed = Some(true);
     }
+    status.aligned_shoot_generation = report.aligned.or(before.aligned_shoot_generation);
     if let Some(shoot) = shoot {
         let seen = shoot.status.as_ref();
         status.shoot_last_operation = seen.and_then(|status| status.last_operation.clone());
@@ -80,7 +83,14 @@ pub(crate) fn merge(
 
 /// Whether the difference is worth a write: everything is, but a little progress.
 pub(crate) fn is_news(before: &RuntimeStatus, after: &RuntimeStatus) -> bool {
-    let without = |status: &RuntimeStatus| RuntimeStatus { shoot_last_operation: None, ..status.clone() };
+    // Where nobody has said yet which generation is as it should be, it is said with the next news: whoever starts for
+    // the first time with thousands of Runtimes does not write them all for that.
+    let is_said = before.aligned_shoot_generation.is_some();
+    let without = |status: &RuntimeStatus| RuntimeStatus {
+        shoot_last_operation: None,
+        aligned_shoot_generation: status.aligned_shoot_generation.filter(|_| is_said),
+        ..status.clone()
+    };
     if without(before) != without(after) {
         return true;
     }

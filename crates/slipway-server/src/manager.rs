@@ -229,11 +229,12 @@ async fn reload(probe: Probe, path: PathBuf, switches: Switches, clock: Arc<dyn 
         match Files::load(&path, switches) {
             Ok(files) => {
                 tracing::info!("the configuration changed; Runtimes it concerns follow");
-                probe.reload(files);
+                probe.reload(files).await;
                 before = texts(&path, &probe);
             }
             Err(error) => {
                 tracing::error!(%error, "the changed configuration is wrong; the old one stays in force");
+                probe.note_unread();
                 before = now;
             }
         }
@@ -242,9 +243,6 @@ async fn reload(probe: Probe, path: PathBuf, switches: Switches, clock: Arc<dyn 
 
 /// What the files hold: the configuration, and those it names now.
 fn texts(path: &Path, probe: &Probe) -> Vec<Option<String>> {
-    let files = probe.files();
-    let converter = &files.config.converter;
-    let others = [&converter.audit_logging.tenant_config_path, &converter.maintenance_window.window_map_path];
-    let paths = std::iter::once(path.to_owned()).chain(others.map(PathBuf::from));
-    paths.map(|path| std::fs::read_to_string(path).ok()).collect()
+    let paths = probe.files().paths(path);
+    paths.iter().map(|path| std::fs::read_to_string(path).ok()).collect()
 }

@@ -1,7 +1,8 @@
 //! One request, before it is sent: what, where, how important.
 
 use http::{Method, Request, header};
-use serde_json::Value;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Value, json};
 
 use super::{Error, Priority, Resource};
 
@@ -54,6 +55,28 @@ impl Verb {
             Self::Patch => Method::PATCH,
             Self::Delete => Method::DELETE,
         }
+    }
+}
+
+/// The object that is meant, and no other that has its name by now.
+///
+/// A deletion and a merge cannot be written without one: what was decided about an object must not be done to whoever
+/// came after it. A server refuses both when the object is another one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exactly {
+    uid: String,
+    version: Option<String>,
+}
+
+impl Exactly {
+    /// This object, whatever others have written into it since.
+    pub fn this(metadata: &ObjectMeta) -> Self {
+        Self { uid: metadata.uid.clone().unwrap_or_default(), version: None }
+    }
+
+    /// This object, and only as it was read.
+    pub fn unchanged(metadata: &ObjectMeta) -> Self {
+        Self { version: metadata.resource_version.clone(), ..Self::this(metadata) }
     }
 }
 
@@ -131,21 +154,39 @@ impl Ask {
         Self { body: Some(("application/apply-patch+yaml", object)), ..ask }
     }
 
-    /// Merge patch: only what `change` names.
-    pub fn merge(resource: &'static Resource, namespace: &str, name: &str, change: Value) -> Self {
+    /// Merge patch: only what `change` names, and only of this object.
+    pub fn merge(resource: &'static Resource, namespace: &str, name: &str, only: &Exactly, change: Value) -> Self {
         let ask = Self::new(Verb::Patch, resource, namespace, name);
-        Self { body: Some(("application/merge-patch+json", change)), ..ask }
+        Self { body: Some(("application/merge-patch+json", change)), ..ask }.only_if(only)
     }
 
-    /// JSON patch: operations in order, all or none.
+    /// JSON patch: operations in order, all or none. They name the version they were made from.
     pub fn operations(resource: &'static Resource, namespace: &str, name: &str, operations: Value) -> Self {
         let ask = Self::new(Verb::Patch, resource, namespace, name);
         Self { body: Some(("application/json-patch+json", operations)), ..ask }
     }
 
-    /// Away with it.
-    pub fn delete(resource: &'static Resource, namespace: &str, name: &str) -> Self {
-        Self::new(Verb::Delete, resource, namespace, name)
+    /// Away with this object.
+    pub fn delete(resource: &'static Resource, namespace: &str, name: &str, only: &Exactly) -> Self {
+        let mut conditions = json!({"uid": only.uid});
+        if let Some(version) = &only.version {
+            conditions["resourceVersion"] = json!(version);
+        }
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions});
+        let ask = Self::new(Verb::Delete, resource, namespace, name);
+        Self { body: Some(("application/json", options)), ..ask }
+    }
+
+    /// Only if the object is still this one: what is applied makes no new one then, and changes no other.
+    #[must_use]
+    pub fn only_if(mut self, only: &Exactly) -> Self {
+        if let Some((_, body)) = &mut self.body {
+            body["metadata"]["uid"] = json!(only.uid);
+            if let Some(version) = &only.version {
+                body["metadata"]["resourceVersion"] = json!(version);
+            }
+        }
+        self
     }
 
     /// Of a part of the object.

@@ -1,4 +1,9 @@
-//! Leader election by Lease, one Lease per shard.
+//! Leader election by Lease, one Lease per shard, and one more that says into how many shards everything is divided.
+//!
+//! Replicas of different counts divide differently, so a shard of one is no shard of the other. All replicas of one count
+//! renew the Lease of the count together; whoever counts otherwise waits until nobody has for as long as a record must
+//! stand still, and works only as long as it counts as its own. So a rolling update with another count has no moment
+//! with two masters.
 //!
 //! No clocks are compared: who waits for a Lease measures, with its own monotonic clock, how long the record
 //! stood still. The holder counts from the moment *before* its last successful renewal was sent, and gives
@@ -69,13 +74,91 @@ impl Election {
     /// Takes part until told to stop; then gives everything back, so that the next need not wait. Each shard
     /// by itself: a call about one that hangs must not keep another from being given up in time.
     pub async fn run(self, held: watch::Sender<BTreeSet<u32>>, stop: CancellationToken) {
-        futures::future::join_all(self.shards.iter().map(|shard| self.stand_for(*shard, &held, &stop))).await;
+        let counted = watch::Sender::new(Duration::ZERO);
+        let shards = self.shards.iter().map(|shard| self.stand_for(*shard, &counted, &held, &stop));
+        let leave = CancellationToken::new();
+        let all = async {
+            futures::future::join_all(shards).await;
+            leave.cancel();
+        };
+        futures::join!(all, self.keep_count(&counted, &leave));
     }
 
-    async fn stand_for(&self, shard: u32, held: &watch::Sender<BTreeSet<u32>>, stop: &CancellationToken) {
+    /// Keeps the number of shards: `counted` is until when it is ours.
+    async fn keep_count(&self, counted: &watch::Sender<Duration>, leave: &CancellationToken) {
         let mut known = Known::default();
         loop {
-            self.turn(shard, &mut known, held).await;
+            let began = self.now();
+            let tried = tokio::select! {
+                biased;
+                () = leave.cancelled() => return,
+                tried = self.renew_count(&mut known) => tried,
+                () = self.access.clock().sleep(self.timing.deadline) => Err(Error::timeout(self.timing.deadline)),
+            };
+            match tried {
+                Ok(true) => _ = counted.send_replace(began + self.timing.deadline),
+                Ok(false) => {
+                    counted.send_replace(Duration::ZERO);
+                    tracing::info!(shards = self.count, "replicas with another number of shards are waited for");
+                }
+                Err(error) => tracing::warn!(%error, "the number of shards could not be agreed on"),
+            }
+            tokio::select! {
+                biased;
+                () = leave.cancelled() => return,
+                () = self.access.clock().sleep(self.random.jitter(self.timing.retry)) => {}
+            }
+        }
+    }
+
+    /// Whether the number of shards is ours. Several renew it at once: whoever was faster renewed it for all.
+    async fn renew_count(&self, known: &mut Known) -> Result<bool, Error> {
+        let (name, ours) = (format!("{}-shards", self.lease), format!("shards={}", self.count.max(1)));
+        let look = || Ask::get(&LEASES, &self.namespace, &name);
+        self.look(known, self.access.find(look()).await?);
+        let is_ours = |known: &Known| known.record.as_ref().is_none_or(|(it, _)| it["spec"]["holderIdentity"] == ours);
+        let is_over =
+            known.record.as_ref().is_some_and(|(_, seen)| self.now().saturating_sub(*seen) >= self.timing.lease);
+        if !is_ours(known) && !is_over {
+            return Ok(false);
+        }
+        match self.write(&name, known.record.as_ref().map(|(record, _)| record), &ours).await {
+            Ok(written) => {
+                known.record = Some((written, self.now()));
+                Ok(true)
+            }
+            Err(error) if error.is_conflict() => {
+                self.look(known, self.access.find(look()).await?);
+                Ok(known.record.is_some() && is_ours(known))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn stand_for(
+        &self,
+        shard: u32,
+        counted: &watch::Sender<Duration>,
+        held: &watch::Sender<BTreeSet<u32>>,
+        stop: &CancellationToken,
+    ) {
+        let mut known = Known::default();
+        loop {
+            let mut until = *counted.borrow();
+            if until <= self.now() {
+                self.lose(shard, &mut known, held);
+                let agreed = async {
+                    // The sender outlives us.
+                    let _ = counted.subscribe().wait_for(|until| *until > self.now()).await;
+                };
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => break,
+                    () = agreed => {}
+                }
+                until = *counted.borrow();
+            }
+            self.turn(shard, until, &mut known, held).await;
             let pause = self.random.jitter(self.timing.retry);
             let left = known.ours_until.map_or(pause, |until| until.saturating_sub(self.now()).min(pause));
             tokio::select! {
@@ -88,7 +171,7 @@ impl Election {
         held.send_if_modified(|held| held.remove(&shard));
         if known.ours_until.is_some() {
             // Best effort: the Lease ends by itself.
-            let _ = self.write(shard, known.record.as_ref().map(|(record, _)| record), "").await;
+            let _ = self.write(&self.name(shard), known.record.as_ref().map(|(record, _)| record), "").await;
         }
     }
 
@@ -101,7 +184,7 @@ impl Election {
     }
 
     /// Renews what is ours, takes what is free.
-    async fn turn(&self, shard: u32, known: &mut Known, held: &watch::Sender<BTreeSet<u32>>) {
+    async fn turn(&self, shard: u32, counted: Duration, known: &mut Known, held: &watch::Sender<BTreeSet<u32>>) {
         let (began, ours) = (self.now(), held.borrow().len());
         // No try may outlast what is left to us: whoever hangs in a call must still stop in time.
         let patience = known.ours_until.map_or(self.timing.deadline, |until| until.saturating_sub(began));
@@ -112,7 +195,7 @@ impl Election {
             if !self.may_take(known, ours) {
                 return Ok(false);
             }
-            let written = self.write(shard, record, &self.identity).await?;
+            let written = self.write(&self.name(shard), record, &self.identity).await?;
             known.record = Some((written, began));
             Ok::<_, Error>(true)
         };
@@ -123,7 +206,7 @@ impl Election {
         };
         match tried {
             Ok(true) => {
-                known.ours_until = Some(began + self.timing.deadline);
+                known.ours_until = Some((began + self.timing.deadline).min(counted));
                 let news = held.send_if_modified(|held| held.insert(shard));
                 if news {
                     tracing::info!(shard, identity = self.identity, "this replica leads");
@@ -175,9 +258,8 @@ impl Election {
         if holder.is_empty() { still >= patience } else { still >= self.timing.lease + patience }
     }
 
-    async fn write(&self, shard: u32, before: Option<&Value>, holder: &str) -> Result<Value, Error> {
+    async fn write(&self, name: &str, before: Option<&Value>, holder: &str) -> Result<Value, Error> {
         let now = micros(self.access.clock().wall());
-        let name = self.name(shard);
         let mut spec = json!({
             "holderIdentity": holder, "renewTime": now, "leaseDurationSeconds": self.timing.lease.as_secs().max(1),
         });
@@ -194,7 +276,7 @@ impl Election {
         spec["leaseTransitions"] = json!(moves);
         lease["spec"] = spec;
         // With the version we read: two candidates cannot both succeed.
-        self.access.send(Ask::update(&LEASES, &self.namespace, &name, lease)).await
+        self.access.send(Ask::update(&LEASES, &self.namespace, name, lease)).await
     }
 }
 

@@ -22,6 +22,9 @@ pub struct RuntimeStatus {
     /// Whether it was ever ready. Set once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provisioning_completed: Option<bool>,
+    /// The generation of the Shoot that was last known to be as it should be: what is beyond it somebody changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aligned_shoot_generation: Option<i64>,
     /// What Gardener does with the Shoot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shoot_last_operation: Option<LastOperation>,

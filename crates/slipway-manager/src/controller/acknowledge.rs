@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::json;
 use slipway_kube::{
     Runtime, RuntimeState,
-    access::{self, Ask, resource::RUNTIMES},
+    access::{self, Ask, Exactly, resource::RUNTIMES},
 };
 
 use crate::shared::Shared;
@@ -59,7 +59,8 @@ pub(crate) async fn acknowledge(shared: &Shared, runtime: &Runtime) -> Result<()
     let document = json!({"apiVersion": RUNTIMES.api_version(), "kind": RUNTIMES.kind,
         "metadata": {"name": name, "namespace": namespace},
         "status": {"state": state, "observedGeneration": generation}});
-    match shared.kcp.tell(Ask::apply(&RUNTIMES, namespace, &name, MANAGER, document).part("status")).await {
+    let ask = Ask::apply(&RUNTIMES, namespace, &name, MANAGER, document).part("status");
+    match shared.kcp.tell(ask.only_if(&Exactly::this(&runtime.metadata))).await {
         Err(error) if error.is_not_found() => return Ok(()),
         other => other?,
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use slipway_kube::{GardenerCluster, Runtime, Shoot, access::cache::Change, annotations, labels};
 
-use super::acknowledge;
-use crate::{observe::SecretView, shared::Shared, status};
+use super::{acknowledge, look::note_deletion};
+use crate::{kubeconfig::secret::issued_for, observe::SecretView, shared::Shared, status};
 
 /// A Runtime changed.
 pub(crate) fn note_runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
@@ -29,6 +29,7 @@ pub(crate) fn note_runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
         return;
     };
     if new.metadata.deletion_timestamp.is_some() {
+        note_deletion(shared, new);
         // Its API goes soon.
         shared.registry_caches.leave(&change.name);
     }
@@ -42,6 +43,9 @@ pub(crate) fn note_runtime(shared: &Arc<Shared>, change: &Change<Runtime>) {
     }
     if change.old.as_ref().is_none_or(|old| is_wish(old, new)) {
         shared.runtimes.wake(&change.name);
+        if shared.caches.clusters.get(&change.name).is_some() {
+            shared.kubeconfigs.wake(&change.name);
+        }
     }
 }
 
@@ -59,6 +63,11 @@ fn is_wish(old: &Runtime, new: &Runtime) -> bool {
 /// A Shoot changed.
 pub(crate) fn note_shoot(shared: &Arc<Shared>, change: &Change<Shoot>) {
     let Some(any) = change.new.as_ref().or(change.old.as_ref()) else { return };
+    if change.old.is_none() || change.new.is_none() {
+        // Whoever else names it is told what became of it.
+        let all = shared.claims.of_shoot(&change.name);
+        all.iter().filter(|name| shared.shards.has(name)).for_each(|name| shared.runtimes.wake(name));
+    }
     let Some(name) = find_runtime(shared, &change.name, any) else { return };
     if change.new.is_none() {
         let cell = shared.memories.of_runtime(&name);
@@ -77,7 +86,7 @@ pub(crate) fn note_shoot(shared: &Arc<Shared>, change: &Change<Shoot>) {
         shared.runtimes.wake(&name);
     }
     let reachable = match (&change.old, &change.new) {
-        (Some(old), Some(new)) => addresses(old) != addresses(new),
+        (Some(old), Some(new)) => addresses(old) != addresses(new) || issued_for(old) != issued_for(new),
         _ => true,
     };
     if reachable && shared.caches.clusters.get(&name).is_some() {
@@ -109,6 +118,7 @@ fn has_moved(old: &Shoot, new: &Shoot) -> bool {
             status.iter().flat_map(|status| &status.last_errors).flat_map(|error| error.codes.clone()).collect();
         let notes: Vec<Option<String>> = [
             annotations::RUNTIME_ID,
+            annotations::RUNTIME_UID,
             annotations::INPUT_HASH,
             annotations::RUNTIME_GENERATION,
             annotations::GARDENER_OPERATION,
@@ -122,7 +132,7 @@ fn has_moved(old: &Shoot, new: &Shoot) -> bool {
             codes,
             shoot.metadata.deletion_timestamp.clone(),
             shoot.spec.dns.clone(),
-            addresses(shoot),
+            (addresses(shoot), issued_for(shoot)),
             (notes, shoot.metadata.labels.clone(), shoot.metadata.uid.clone()),
         )
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use slipway_kube::annotations;
 
-use crate::{observe::Observation, outcome::ConditionUpdate};
+use crate::{observe::Observation, outcome::ConditionUpdate, owner::Owner};
 
 /// What becomes of the Shoot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Apply {
     Create,
     /// It is there and differs: read, render and apply.
     Patch,
-    /// It was made by the reference and is up to date by its own account: compare, and mark it.
+    /// It does not carry our marks yet, and is up to date by its own account: compare, and mark it.
     Adopt,
     /// Somebody has changed it since it was as it should be: read it, and put back what is ours.
     Compare,
@@ -26,7 +26,7 @@ pub(crate) enum Apply {
     Echo,
     /// Somebody does not want it patched.
     Suspended,
-    /// It belongs to another Runtime.
+    /// It is not ours; the sentence says whose.
     Foreign(String),
     /// Somebody deletes it; it cannot be written now.
     Terminating,
@@ -36,18 +36,17 @@ pub(crate) enum Apply {
 
 /// What becomes of the Shoot.
 pub(crate) fn apply(seen: &Observation) -> Apply {
-    if let Some(owner) = seen.foreign_owner() {
-        return Apply::Foreign(owner.to_owned());
+    if let Some(why) = seen.foreign() {
+        return Apply::Foreign(why);
     }
     let hash = seen.input_hash.as_deref();
     let refused = seen.memory.shoot.refusal(hash, seen.now).filter(|_| !seen.is_forced());
     let is_echo = seen.memory.shoot.is_echo(hash, seen.now);
     let Some(shoot) = &seen.shoot else {
-        return match (&seen.rival, refused) {
-            (Some(rival), _) => Apply::Foreign(rival.clone()),
-            (None, Some(refused)) => Apply::Refused(refused.clone()),
-            (None, None) if is_echo => Apply::Echo,
-            (None, None) => Apply::Create,
+        return match refused {
+            Some(refused) => Apply::Refused(refused.clone()),
+            None if is_echo => Apply::Echo,
+            None => Apply::Create,
         };
     };
     if shoot.metadata.deletion_timestamp.is_some() {
@@ -60,6 +59,9 @@ pub(crate) fn apply(seen: &Observation) -> Apply {
         return Apply::Patch;
     }
     if shoot.input_hash().is_some() && shoot.input_hash() == hash {
+        if seen.owner() == Some(Owner::Unmarked) && !is_echo {
+            return Apply::Adopt;
+        }
         return if until_compared(seen) == Some(Duration::ZERO) { Apply::Compare } else { Apply::Nothing };
     }
     if let Some(refused) = refused {
@@ -78,5 +80,6 @@ pub(crate) fn apply(seen: &Observation) -> Apply {
 /// How long until a Shoot that somebody else has changed is compared with what it should be; none if nobody has.
 pub(crate) fn until_compared(seen: &Observation) -> Option<Duration> {
     let generation = seen.shoot.as_ref()?.metadata.generation?;
-    seen.memory.shoot.until_compared(generation, seen.now)
+    let told = seen.status().and_then(|status| status.aligned_shoot_generation);
+    seen.memory.shoot.until_compared(generation, told, seen.now)
 }

@@ -10,7 +10,7 @@ use slipway_kube::{
 use slipway_model::time::{mins, secs};
 
 use super::*;
-use crate::{memory::Memory, outcome::ConditionUpdate, registry_caches};
+use crate::{memory::Memory, outcome::ConditionUpdate, owner::Rival, registry_caches};
 
 pub(crate) const HASH: &str = "0123456789abcdef0123456789abcdef";
 
@@ -21,6 +21,7 @@ pub(crate) fn seen() -> Observation {
     runtime["metadata"]["name"] = json!("shop");
     runtime["metadata"]["labels"]["kyma-project.io/runtime-id"] = json!("shop");
     runtime["metadata"]["generation"] = json!(3);
+    runtime["metadata"]["uid"] = json!("u1");
     Observation {
         runtime: Arc::new(serde_json::from_value(runtime).expect("a Runtime")),
         shoot: None,
@@ -29,7 +30,7 @@ pub(crate) fn seen() -> Observation {
         registry_caches: registry_caches::Observed::default(),
         input_hash: Some(HASH.to_owned()),
         prepared_hash: "prepared".to_owned(),
-        rival: None,
+        rivals: Vec::new(),
         deletion_held: false,
         memory: Memory::default(),
         now: secs(10_000),
@@ -42,16 +43,16 @@ pub(crate) fn edit(seen: &mut Observation, change: impl Fn(&mut Value)) {
     seen.runtime = Arc::new(serde_json::from_value(runtime).expect("a Runtime"));
 }
 
-/// A Shoot of generation 5, observed, with these annotations and this last operation.
+/// A Shoot of generation 5, observed, ours, with these annotations and this last operation.
 fn shoot(notes: &[(&str, &str)], operation: Option<(&str, &str)>) -> Arc<Shoot> {
-    let notes: serde_json::Map<String, Value> =
-        notes.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+    let mut all = serde_json::Map::from_iter([(annotations::RUNTIME_UID.to_owned(), json!("u1"))]);
+    all.extend(notes.iter().map(|(key, value)| ((*key).to_owned(), json!(value))));
     let operation =
         operation.map(|(kind, state)| json!({"type": kind, "state": state, "progress": 40, "description": "x"}));
     Arc::new(
         serde_json::from_value(json!({
             "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
-            "metadata": {"name": "shop", "generation": 5, "annotations": notes}, "spec": {},
+            "metadata": {"name": "shop", "generation": 5, "annotations": all}, "spec": {},
             "status": {"observedGeneration": 5, "lastOperation": operation},
         }))
         .expect("a Shoot"),
@@ -86,6 +87,7 @@ fn whether_the_shoot_is_written() {
         seen
     };
     let (hash, generation, owner) = (annotations::INPUT_HASH, annotations::RUNTIME_GENERATION, annotations::RUNTIME_ID);
+    let uid = annotations::RUNTIME_UID;
     let done = Some(("Reconcile", "Succeeded"));
     let rows = [
         ("nothing there", with(None, Memory::default()), Apply::Create),
@@ -119,16 +121,25 @@ fn whether_the_shoot_is_written() {
             with(Some(shoot(&[(generation, "x")], done)), Memory::default()),
             Apply::Patch,
         ),
-        ("of nobody", with(Some(shoot(&[], done)), Memory::default()), Apply::Patch),
+        ("ours, without a hash", with(Some(shoot(&[], done)), Memory::default()), Apply::Patch),
         (
-            "of another",
-            with(Some(shoot(&[(owner, "other")], done)), Memory::default()),
-            Apply::Foreign("other".to_owned()),
+            "of our name, without a uid",
+            with(Some(shoot(&[(uid, ""), (owner, "shop"), (hash, HASH)], done)), Memory::default()),
+            Apply::Adopt,
+        ),
+        (
+            "the same, marked a moment ago",
+            with(Some(shoot(&[(uid, ""), (owner, "shop"), (hash, HASH)], done)), applied(secs(9_990))),
+            Apply::Nothing,
         ),
         ("of us", with(Some(shoot(&[(owner, "shop"), (hash, HASH)], done)), Memory::default()), Apply::Nothing),
     ];
     for (name, seen, expected) in rows {
         assert_eq!(apply(&seen), expected, "{name}");
+    }
+    for notes in [[(uid, ""), (owner, "other")], [(uid, "u2"), (owner, "shop")], [(uid, ""), (owner, "")]] {
+        let seen = with(Some(shoot(&notes, done)), Memory::default());
+        assert!(matches!(apply(&seen), Apply::Foreign(_)), "{notes:?}");
     }
 }
 
@@ -147,8 +158,11 @@ fn people_can_force_and_suspend_and_suspending_wins() {
     assert_eq!(apply(&seen), Apply::Suspended);
     seen.shoot = None;
     assert_eq!(apply(&seen), Apply::Create, "creation still runs");
-    seen.rival = Some("older".to_owned());
-    assert_eq!(apply(&seen), Apply::Foreign("older".to_owned()), "who was there first has the name");
+    let rival = |is_older| Rival { name: "other".to_owned(), uid: None, is_older };
+    seen.rivals = vec![rival(false)];
+    assert_eq!(apply(&seen), Apply::Create, "who was there first has the name");
+    seen.rivals = vec![rival(true)];
+    assert!(matches!(apply(&seen), Apply::Foreign(why) if why.contains("Runtime other")));
 }
 
 /// A name, type and state of the last operation, and how far that is.
@@ -246,7 +260,7 @@ fn a_runtime_that_goes_takes_the_other_table_and_a_prepared_cluster_is_left_alon
     let names = |plan: PassPlan| plan.steps.iter().map(|row| row.name).collect::<Vec<_>>();
     let mut seen = seen();
     let first = names(plan(&seen));
-    assert_eq!(first[..2], ["EnsureFinalizer", "AuditLogData"], "nothing of it is suspended or enforced");
+    assert_eq!(first[..2], ["EnsureFinalizer", "FindShoot"], "nothing of it is suspended or enforced");
     assert!(first.contains(&"PrepareCluster"));
     seen.cluster = Some(Arc::new(
         serde_json::from_value(json!({"apiVersion": "infrastructuremanager.kyma-project.io/v1", "kind": "GardenerCluster",
@@ -275,11 +289,13 @@ fn every_step_runs_in_some_situation() {
     edit(&mut creating, |runtime| {
         runtime["spec"]["shoot"]["enforceSeedLocation"] = json!(true);
         runtime["metadata"]["annotations"][annotations::SUSPEND_PATCH] = json!("true");
+        runtime["metadata"]["labels"]["kyma-project.io/runtime-id"] = json!("another");
     });
     let mut going = seen();
     edit(&mut going, |runtime| {
         runtime["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         runtime["metadata"]["finalizers"] = json!([slipway_kube::runtime::FINALIZER]);
+        runtime["metadata"]["labels"]["kyma-project.io/runtime-id"] = json!("another");
     });
     for seen in [&mut creating, &mut going] {
         registry_caches::make_due(seen);

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use slipway_kube::{GardenerCluster, access::resource::GARDENER_CLUSTERS, annotations, labels};
+use slipway_kube::{GardenerCluster, Shoot, access::resource::GARDENER_CLUSTERS, annotations, labels};
 use slipway_model::time::Timestamp;
 
 use super::rotation::Present;
-use crate::observe::SecretView;
+use crate::observe::{SecretView, hash};
 
 /// A kubeconfig as Gardener hands it out.
 #[derive(Deserialize)]
@@ -46,6 +46,7 @@ pub(crate) fn build_labels(cluster: &GardenerCluster) -> BTreeMap<String, String
 /// The whole Secret: content, labels, times and owner in one write, so that no reader sees half of it.
 pub(crate) fn build_document(
     cluster: &GardenerCluster,
+    shoot: &Shoot,
     kubeconfig: &str,
     issued: Timestamp,
     expires: Timestamp,
@@ -55,7 +56,10 @@ pub(crate) fn build_document(
         "apiVersion": "v1", "kind": "Secret",
         "metadata": {
             "name": secret.name, "namespace": secret.namespace, "labels": build_labels(cluster),
-            "annotations": {annotations::LAST_SYNC: format_time(issued), annotations::EXPIRES_AT: format_time(expires)},
+            "annotations": {
+                annotations::LAST_SYNC: format_time(issued), annotations::EXPIRES_AT: format_time(expires),
+                annotations::ISSUED_FOR: issued_for(shoot),
+            },
             "ownerReferences": [{
                 "apiVersion": GARDENER_CLUSTERS.api_version(), "kind": GARDENER_CLUSTERS.kind,
                 "name": cluster.metadata.name, "uid": cluster.metadata.uid,
@@ -63,6 +67,23 @@ pub(crate) fn build_document(
         },
         "data": {secret.key.as_str(): kubeconfig},
     })
+}
+
+/// What a kubeconfig of this Shoot holds good for: this cluster at this address, with these authorities.
+pub(crate) fn issued_for(shoot: &Shoot) -> String {
+    let status = shoot.status.as_ref();
+    let addresses = status.map(|status| status.advertised_addresses.as_slice()).unwrap_or_default();
+    // Kubeconfigs have this one; others come and go.
+    let address = addresses.iter().find(|address| address.name == "external").or(addresses.first());
+    let authorities = status.and_then(|status| status.credentials.as_ref()?.rotation.certificate_authorities.as_ref());
+    let times = authorities.map(|it| (&it.last_initiation_time, &it.last_completion_time));
+    hash(json!([shoot.metadata.uid, address.map(|address| &address.url), times]).to_string().as_bytes())
+}
+
+/// Whether the kubeconfig in this Secret is of another cluster than this: one that was there before, or at another address.
+/// Who did not write down what it was issued for is believed until its time is over.
+pub(crate) fn is_of_another(secret: &SecretView, shoot: &Shoot) -> bool {
+    secret.annotation(annotations::ISSUED_FOR).is_some_and(|noted| noted != issued_for(shoot))
 }
 
 /// What is known of the kubeconfig in this Secret; none if there is no kubeconfig in it.

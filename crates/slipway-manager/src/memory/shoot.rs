@@ -135,12 +135,24 @@ impl ShootMemory {
         self.refused.as_ref().filter(holds).map(|refused| &refused.condition)
     }
 
+    /// The generation of the Shoot that was as it should be.
+    pub(crate) fn aligned_generation(&self) -> Option<i64> {
+        match self.input {
+            Input::Aligned { generation, .. } => Some(generation),
+            Input::Unknown | Input::Applied(_) => None,
+        }
+    }
+
     /// How long until a Shoot of this generation is compared with what it should be; none if nobody has changed it.
     ///
-    /// Only one that was as it should be is watched for this. On the way there Gardener itself writes into it, and
-    /// whoever starts with thousands of finished ones believes them all instead of reading them all.
-    pub(crate) fn until_compared(&self, generation: i64, now: Duration) -> Option<Duration> {
-        let Input::Aligned { generation: aligned, .. } = self.input else { return None };
+    /// Only one that was as it should be is watched for this: on the way there Gardener itself writes into it. Whoever
+    /// starts believes what was `told` by those before, and reads only Shoots that went beyond it meanwhile.
+    pub(crate) fn until_compared(&self, generation: i64, told: Option<i64>, now: Duration) -> Option<Duration> {
+        let aligned = match self.input {
+            Input::Aligned { generation, .. } => generation,
+            Input::Unknown => told?,
+            Input::Applied(_) => return None,
+        };
         let quiet = self.put_back.as_ref().map_or(PUT_BACK_AGAIN, |it| now.saturating_sub(it.at));
         (generation > aligned).then(|| PUT_BACK_AGAIN.saturating_sub(quiet))
     }
@@ -165,12 +177,22 @@ mod tests {
         assert!(!shoot.is_echo(Some("b"), secs(101)) && !shoot.is_echo(None, secs(101)));
         shoot.note_settled(Some(5));
         assert!(shoot.is_echo(Some("a"), secs(159)) && shoot.applied_generation() == 5, "done or not");
-        assert_eq!(shoot.until_compared(5, secs(200)), None, "nobody has changed it");
-        assert_eq!(shoot.until_compared(6, secs(200)), Some(Duration::ZERO));
+        assert_eq!(shoot.until_compared(5, None, secs(200)), None, "nobody has changed it");
+        assert_eq!(shoot.until_compared(6, None, secs(200)), Some(Duration::ZERO));
         shoot.note_applied("b", 6, secs(300));
-        assert_eq!(shoot.until_compared(9, secs(301)), None, "Gardener is not done with it");
+        assert_eq!(shoot.until_compared(9, Some(1), secs(301)), None, "Gardener is not done with it");
         shoot.note_gone();
         assert_eq!((shoot.applied_generation(), shoot.is_echo(Some("b"), secs(301))), (0, false));
+    }
+
+    #[test]
+    fn what_went_on_while_nobody_looked_is_compared_at_the_first_look() {
+        let mut shoot = ShootMemory::default();
+        assert_eq!(shoot.until_compared(5, None, secs(1)), None, "nobody has told");
+        assert_eq!(shoot.until_compared(5, Some(5), secs(1)), None);
+        assert_eq!(shoot.until_compared(6, Some(5), secs(1)), Some(Duration::ZERO));
+        shoot.note_aligned(6);
+        assert_eq!((shoot.until_compared(6, Some(5), secs(1)), shoot.aligned_generation()), (None, Some(6)));
     }
 
     #[test]
@@ -181,7 +203,11 @@ mod tests {
         shoot.note_refused("b", &condition, secs(0));
         assert_eq!(shoot.refusal(Some("b"), mins(24)), Some(&condition));
         assert_eq!((shoot.refusal(Some("b"), mins(25)), shoot.refusal(Some("c"), secs(1))), (None, None));
-        assert_eq!(shoot.until_compared(6, secs(1)), Some(Duration::ZERO), "the Shoot of before is still watched");
+        assert_eq!(
+            shoot.until_compared(6, None, secs(1)),
+            Some(Duration::ZERO),
+            "the Shoot of before is still watched"
+        );
         shoot.note_applied("c", 6, secs(2));
         assert_eq!(shoot.refusal(Some("b"), secs(3)), None);
     }
@@ -197,9 +223,9 @@ mod tests {
         assert_eq!(shoot.path_put_back(), Some("spec.region"));
         shoot.note_settled(Some(7));
         assert_eq!(shoot.path_put_back(), None);
-        assert_eq!(shoot.until_compared(8, mins(4)), Some(mins(6)), "two who disagree do not race");
+        assert_eq!(shoot.until_compared(8, None, mins(4)), Some(mins(6)), "two who disagree do not race");
         shoot.note_aligned(8);
         shoot.note_settled(Some(9));
-        assert_eq!(shoot.until_compared(9, mins(4)), Some(mins(6)), "the first generation counts");
+        assert_eq!(shoot.until_compared(9, None, mins(4)), Some(mins(6)), "the first generation counts");
     }
 }

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::json;
 use slipway_kube::{
-    access::{self, Ask, resource::RUNTIMES},
+    access::{self, Ask, Exactly, resource::RUNTIMES},
     conditions::{Reason, Status, Type},
     gardener_cluster::SECRET_KEY,
     runtime::ImageRegistryCache,
@@ -138,7 +138,8 @@ async fn align(pass: &mut Pass, is_aligned: bool) -> Result<Duration, LookError>
     if !is_listed {
         let list = if wanted.is_empty() { json!(null) } else { json!(wanted) };
         let change = json!({"spec": {"imageRegistryCache": list}});
-        let ask = Ask::merge(&RUNTIMES, &pass.shared.settings.namespace, pass.seen.name(), change);
+        let only = Exactly::this(&pass.seen.runtime.metadata);
+        let ask = Ask::merge(&RUNTIMES, &pass.shared.settings.namespace, pass.seen.name(), &only, change);
         match pass.shared.kcp.tell(ask).await {
             // It is gone, and the cache will say so.
             Err(error) if error.is_not_found() => return Ok(period),

@@ -80,7 +80,7 @@ async fn copy(pass: &Pass, cache: &ImageRegistryCache, credentials: &Credentials
         }
         let mark = if is_dirty { json!("true") } else { json!(null) };
         let change = json!({"metadata": {"labels": {labels::DIRTY: mark}}});
-        match garden.send_as::<SecretView>(Ask::merge(&SECRETS, namespace, secret_name, change)).await {
+        match garden.send_as::<SecretView>(Ask::merge(&SECRETS, namespace, secret_name, &known.this, change)).await {
             Ok(marked) => index.note(secret_name, &marked),
             Err(error) if error.is_not_found() && is_dirty => {
                 index.forget(name, secret_name);
@@ -93,9 +93,11 @@ async fn copy(pass: &Pass, cache: &ImageRegistryCache, credentials: &Credentials
 
 /// Removes these Secrets of the Runtime from the garden.
 pub(super) async fn remove(pass: &Pass, names: &[String]) -> Result<(), access::Error> {
-    for name in names {
-        pass.shared.garden.tell(Ask::delete(&SECRETS, &pass.shared.settings.garden_namespace, name)).await?;
-        pass.shared.registry_caches.secrets.forget(pass.seen.name(), name);
+    let (namespace, index) = (&pass.shared.settings.garden_namespace, &pass.shared.registry_caches.secrets);
+    let known = index.of_runtime(pass.seen.name());
+    for (name, known) in names.iter().filter_map(|name| known.get_key_value(name)) {
+        pass.shared.garden.tell(Ask::delete(&SECRETS, namespace, name, &known.this)).await?;
+        index.forget(pass.seen.name(), name);
     }
     Ok(())
 }

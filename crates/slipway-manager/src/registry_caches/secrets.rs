@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use slipway_kube::{annotations, labels, runtime::ImageRegistryCache};
+use slipway_kube::{access::Exactly, annotations, labels, runtime::ImageRegistryCache};
 
 use crate::{
     observe::{SecretView, hash},
@@ -20,6 +20,8 @@ use crate::{
 /// One Secret in the garden, without its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GardenSecret {
+    /// This one, and no other of its name.
+    pub(super) this: Exactly,
     /// The cache it is for.
     pub(super) cache_uid: String,
     /// Whether others have replaced it.
@@ -34,6 +36,7 @@ pub(crate) struct GardenSecret {
 impl GardenSecret {
     fn read(secret: &SecretView) -> Option<Self> {
         Some(Self {
+            this: Exactly::this(&secret.metadata),
             cache_uid: secret.label(labels::REGISTRY_CACHE_ID)?.to_owned(),
             is_dirty: secret.label(labels::DIRTY) == Some("true"),
             is_going: secret.metadata.deletion_timestamp.is_some(),
@@ -167,6 +170,7 @@ pub(super) mod tests {
 
     fn known(cache_uid: &str, created: i64, is_dirty: bool) -> GardenSecret {
         GardenSecret {
+            this: Exactly::default(),
             cache_uid: cache_uid.to_owned(),
             is_dirty,
             is_going: created > 5,

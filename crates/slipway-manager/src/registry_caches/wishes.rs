@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use slipway_kube::{
     access::{
-        Access, Ask, Error,
+        Access, Ask, Error, Exactly,
         resource::{KYMAS, REGISTRY_CACHE_CONFIGS, SECRETS},
     },
     conditions::{Reason, Type},
@@ -149,9 +149,11 @@ impl WishList {
                 continue;
             }
             // With the version: conditions are a list, and others write theirs into it.
-            let change = json!({"metadata": {"resourceVersion": version},
-                "status": {"state": after.state, "conditions": after.conditions}});
-            let ask = Ask::merge(&REGISTRY_CACHE_CONFIGS, &wish.namespace, &wish.name, change).part("status");
+            let uid = Some(wish.uid.clone());
+            let read = ObjectMeta { uid, resource_version: version, ..ObjectMeta::default() };
+            let change = json!({"status": {"state": after.state, "conditions": after.conditions}});
+            let only = Exactly::unchanged(&read);
+            let ask = Ask::merge(&REGISTRY_CACHE_CONFIGS, &wish.namespace, &wish.name, &only, change).part("status");
             match skr.tell(ask).await {
                 // Withdrawn in this moment.
                 Err(error) if error.is_not_found() => {}

@@ -21,6 +21,11 @@ pub(super) fn write(context: &Context<'_>, draft: &mut Draft) -> Result<(), Rend
     let label = |key: &str| runtime.label(key).unwrap_or_default();
     let mut noted = Map::new();
     noted.insert(annotations::RUNTIME_ID.to_owned(), json!(label(labels::RUNTIME_ID)));
+    // A Runtime that was only read from a file has no uid: what is there stays.
+    let there = context.existing("metadata.annotations").and_then(|notes| notes.get(annotations::RUNTIME_UID));
+    if let Some(uid) = runtime.metadata.uid.as_ref().map(|uid| json!(uid)).or_else(|| there.cloned()) {
+        noted.insert(annotations::RUNTIME_UID.to_owned(), uid);
+    }
     let generation = runtime.metadata.generation.unwrap_or_default();
     noted.insert(annotations::RUNTIME_GENERATION.to_owned(), json!(generation.to_string()));
     noted.insert(annotations::INPUT_HASH.to_owned(), json!(input_hash(context.input)));

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use slipway_kube::{
-    access::{Access, Ask, Error, resource::CLUSTER_ROLE_BINDINGS},
+    access::{Access, Ask, Error, Exactly, resource::CLUSTER_ROLE_BINDINGS},
     labels,
 };
 
@@ -18,15 +19,9 @@ use crate::observe::hash;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Binding {
-    metadata: Metadata,
+    metadata: ObjectMeta,
     subjects: Vec<Subject>,
     role_ref: RoleRef,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Metadata {
-    name: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -44,9 +39,9 @@ struct RoleRef {
 }
 
 /// What is to be done.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 struct Changes {
-    remove: Vec<String>,
+    remove: Vec<ObjectMeta>,
     add: Vec<String>,
 }
 
@@ -64,7 +59,7 @@ fn plan_changes(bindings: &[Binding], wanted: &[String]) -> Changes {
     });
     let bound: BTreeSet<String> = bindings.iter().flat_map(users).collect();
     Changes {
-        remove: remove.map(|binding| binding.metadata.name.clone()).collect(),
+        remove: remove.map(|binding| binding.metadata.clone()).collect(),
         add: wanted.iter().filter(|user| !bound.contains(**user)).map(|user| (*user).to_owned()).collect(),
     }
 }
@@ -84,8 +79,9 @@ pub(super) async fn align(skr: &Access, wanted: &[String]) -> Result<(), Error> 
     let ours = format!("{}={}", labels::RECONCILER_MANAGED_BY, labels::MANAGED_BY_US);
     let there: Vec<Binding> = skr.list(Ask::list(&CLUSTER_ROLE_BINDINGS, "").with("labelSelector", ours)).await?;
     let Changes { remove, add } = plan_changes(&there, wanted);
-    for name in remove {
-        skr.tell(Ask::delete(&CLUSTER_ROLE_BINDINGS, "", &name)).await?;
+    for binding in remove {
+        let name = binding.name.as_deref().unwrap_or_default();
+        skr.tell(Ask::delete(&CLUSTER_ROLE_BINDINGS, "", name, &Exactly::this(&binding))).await?;
     }
     for user in add {
         match skr.tell(Ask::create(&CLUSTER_ROLE_BINDINGS, "", build_binding(&user))).await {
@@ -100,9 +96,13 @@ pub(super) async fn align(skr: &Access, wanted: &[String]) -> Result<(), Error> 
 mod tests {
     use super::*;
 
+    fn named(name: &str) -> ObjectMeta {
+        ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() }
+    }
+
     fn bound(name: &str, users: &[&str], role: &str) -> Binding {
         Binding {
-            metadata: Metadata { name: name.to_owned() },
+            metadata: named(name),
             subjects: users.iter().map(|user| Subject { kind: "User".to_owned(), name: (*user).to_owned() }).collect(),
             role_ref: RoleRef { kind: "ClusterRole".to_owned(), name: role.to_owned() },
         }
@@ -118,10 +118,10 @@ mod tests {
             bound("nobody", &[], "cluster-admin"),
         ];
         let wanted = ["anna", "dora", "dora", ""].map(str::to_owned);
-        let expected = Changes { remove: vec!["admin-b".to_owned()], add: vec!["dora".to_owned()] };
+        let expected = Changes { remove: vec![named("admin-b")], add: vec!["dora".to_owned()] };
         assert_eq!(plan_changes(&there, &wanted), expected);
         let none = plan_changes(&there, &[]);
-        assert_eq!(none.remove, ["admin-a", "admin-b", "both"], "an empty list removes all that are ours");
+        assert_eq!(none.remove, ["admin-a", "admin-b", "both"].map(named), "an empty list removes all that are ours");
     }
 
     #[test]

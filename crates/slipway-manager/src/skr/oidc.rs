@@ -4,10 +4,11 @@
 //! passed over and told, and the others are kept: one wrong line must not lock everybody out. Objects are
 //! applied one by one and surplus ones deleted last, so there is no moment in which nobody can log in.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 use slipway_kube::{
     Runtime,
-    access::{Access, Ask, Error, resource::OPEN_ID_CONNECTS},
+    access::{Access, Ask, Error, Exactly, resource::OPEN_ID_CONNECTS},
     labels,
     runtime::{AdditionalOidcConfig, OidcConfig},
 };
@@ -96,8 +97,12 @@ pub(crate) async fn align(skr: &Access, wanted: &[Value]) -> Result<(), Error> {
         }
     }
     let is_wanted = |name: &str| wanted.iter().any(|object| object["metadata"]["name"] == name);
-    for surplus in there.iter().filter_map(|other| other["metadata"]["name"].as_str()).filter(|name| !is_wanted(name)) {
-        failures.extend(skr.tell(Ask::delete(&OPEN_ID_CONNECTS, "", surplus)).await.err());
+    for surplus in &there {
+        let metadata: ObjectMeta = serde_json::from_value(surplus["metadata"].clone()).unwrap_or_default();
+        if let Some(name) = metadata.name.as_deref().filter(|name| !is_wanted(name)) {
+            let ask = Ask::delete(&OPEN_ID_CONNECTS, "", name, &Exactly::this(&metadata));
+            failures.extend(skr.tell(ask).await.err());
+        }
     }
     let count = failures.len();
     match failures.into_iter().next() {

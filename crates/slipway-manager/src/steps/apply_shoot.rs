@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use slipway_kube::{
     Shoot,
     access::{
-        self, Ask, Priority,
+        self, Ask, Exactly, Priority,
         resource::{RUNTIMES, SHOOTS},
     },
     annotations,
@@ -19,9 +19,11 @@ use slipway_model::time::secs;
 use crate::{
     decide::Apply,
     outcome::{ConditionUpdate, Outcome},
+    owner::Owner,
     ownership,
     pass::Pass,
     runtime::Step,
+    steps::slim,
 };
 
 pub(crate) struct ApplyShoot;
@@ -31,14 +33,7 @@ impl Step for ApplyShoot {
         match pass.apply.clone() {
             Apply::Nothing | Apply::Suspended => Outcome::Done,
             Apply::Echo => Outcome::wait("the first news of the Shoot", secs(15)),
-            Apply::Foreign(owner) => {
-                let shoot = &pass.seen.runtime.spec.shoot.name;
-                let message = format!(
-                    "Shoot {shoot} belongs to Runtime {owner}; it is neither changed nor deleted. Choose another \
-                     spec.shoot.name"
-                );
-                fail(Reason::GardenerErr, message)
-            }
+            Apply::Foreign(why) => fail(Reason::GardenerErr, why),
             Apply::Terminating => {
                 let text = "Shoot is being deleted by somebody else; it is made anew when it is gone";
                 pass.report.set(ConditionUpdate::new(Type::Provisioned, Status::Unknown, Reason::Processing, text));
@@ -99,8 +94,11 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
     let found: Result<Option<Value>, _> = garden.find(Ask::get(&SHOOTS, &namespace, &name).priority(priority)).await;
     let existing = match found {
         Ok(Some(existing)) => existing,
-        // The cache is behind: it is gone.
-        Ok(None) => return create(pass).await,
+        Ok(None) => {
+            // The cache is behind: it is gone.
+            pass.seen.shoot = None;
+            return create(pass).await;
+        }
         Err(error) => {
             return Outcome::from_error(error, Type::Provisioned, Reason::GardenerErr, "Gardener API read error");
         }
@@ -110,8 +108,8 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
         Ok(shoot) => pass.seen.shoot = Some(slim(shoot)),
         Err(error) => tracing::debug!(%error, "the Shoot has an unknown shape"),
     }
-    if let Some(owner) = pass.seen.foreign_owner() {
-        return fail(Reason::GardenerErr, format!("Shoot {name} belongs to Runtime {owner}; it is not changed"));
+    if let Some(why) = pass.seen.foreign() {
+        return fail(Reason::GardenerErr, why);
     }
     let document = match render(pass, Some(&existing)) {
         Ok(document) => document,
@@ -134,9 +132,12 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
         _ => {}
     }
     if let Some(operations) = ownership::take_over(&existing, &pass.shared.settings.shoot_manager) {
-        let taken = garden.tell(Ask::operations(&SHOOTS, &namespace, &name, operations)).await;
-        if let Err(error) = taken {
-            return fail_by_class(pass, error, Reason::ProcessingErr, Status::Unknown, "Gardener API ownership error");
+        match garden.send_as::<Shoot>(Ask::operations(&SHOOTS, &namespace, &name, operations)).await {
+            Ok(taken) => pass.seen.shoot = Some(slim(taken)),
+            Err(error) => {
+                let what = "Gardener API ownership error";
+                return fail_by_class(pass, error, Reason::ProcessingErr, Status::Unknown, what);
+            }
         }
     }
     let mut sent = send(pass, document.clone()).await;
@@ -145,8 +146,11 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
         && let Some(operations) = ownership::move_binding(&existing, &document)
     {
         tracing::info!(%error, "the Shoot is moved to its CredentialsBinding first");
-        sent = match garden.tell(Ask::operations(&SHOOTS, &namespace, &name, operations)).await {
-            Ok(()) => send(pass, document).await,
+        sent = match garden.send_as::<Shoot>(Ask::operations(&SHOOTS, &namespace, &name, operations)).await {
+            Ok(moved) => {
+                pass.seen.shoot = Some(slim(moved));
+                send(pass, document).await
+            }
             Err(error) => Err(error),
         };
     }
@@ -167,11 +171,13 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
     }
 }
 
-/// The Shoot of the reference is as we would render it: only the hash is written.
+/// The Shoot is as we would render it: only the marks are written.
 async fn mark(pass: &mut Pass, name: &str) -> Outcome {
-    let change = json!({"metadata": {"annotations": {annotations::INPUT_HASH: pass.seen.input_hash}}});
+    let marks = json!({annotations::INPUT_HASH: pass.seen.input_hash,
+        annotations::RUNTIME_ID: pass.seen.name(), annotations::RUNTIME_UID: pass.seen.runtime.metadata.uid});
+    let change = json!({"metadata": {"annotations": marks}});
     let namespace = pass.shared.settings.garden_namespace.clone();
-    let ask = Ask::merge(&SHOOTS, &namespace, name, change).priority(Priority::Background);
+    let ask = Ask::merge(&SHOOTS, &namespace, name, &present(pass), change).priority(Priority::Background);
     match pass.shared.garden.send_as::<Shoot>(ask).await {
         Ok(shoot) => {
             note_applied(pass, shoot);
@@ -187,14 +193,19 @@ async fn mark(pass: &mut Pass, name: &str) -> Outcome {
 async fn send(pass: &mut Pass, document: Value) -> Result<i64, access::Error> {
     let settings = &pass.shared.settings;
     let name = &pass.seen.runtime.spec.shoot.name;
-    let ask = Ask::apply(&SHOOTS, &settings.garden_namespace, name, &settings.shoot_manager, document);
+    let mut ask = Ask::apply(&SHOOTS, &settings.garden_namespace, name, &settings.shoot_manager, document);
+    if pass.seen.shoot.is_some() {
+        ask = ask.only_if(&present(pass));
+    }
     let shoot = pass.shared.garden.send_as::<Shoot>(ask).await?;
     Ok(note_applied(pass, shoot))
 }
 
-fn slim(mut shoot: Shoot) -> std::sync::Arc<Shoot> {
-    shoot.slim();
-    std::sync::Arc::new(shoot)
+/// The Shoot that was looked at. One that is not marked yet must not have changed since: somebody else may have marked it.
+fn present(pass: &Pass) -> Exactly {
+    let metadata = pass.seen.shoot.as_ref().map(|shoot| &shoot.metadata);
+    let is_marked = pass.seen.owner() == Some(Owner::Us);
+    metadata.map(if is_marked { Exactly::this } else { Exactly::unchanged }).unwrap_or_default()
 }
 
 fn note_applied(pass: &mut Pass, shoot: Shoot) -> i64 {
@@ -227,7 +238,8 @@ async fn remove_force(pass: &mut Pass) -> Outcome {
         return Outcome::Done;
     }
     let change = json!({"metadata": {"annotations": {annotations::FORCE_PATCH: null}}});
-    let ask = Ask::merge(&RUNTIMES, &pass.shared.settings.namespace, pass.seen.name(), change);
+    let only = Exactly::this(&pass.seen.runtime.metadata);
+    let ask = Ask::merge(&RUNTIMES, &pass.shared.settings.namespace, pass.seen.name(), &only, change);
     match pass.shared.kcp.tell(ask).await {
         Ok(()) => Outcome::Done,
         Err(error) => Outcome::from_error_with(

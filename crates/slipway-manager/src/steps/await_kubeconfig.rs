@@ -7,6 +7,8 @@ use slipway_kube::{
 use slipway_model::time::mins;
 
 use crate::{
+    kubeconfig::secret,
+    observe::SecretView,
     outcome::{ConditionUpdate, Outcome},
     pass::Pass,
     runtime::Step,
@@ -18,7 +20,10 @@ impl Step for AwaitKubeconfig {
     async fn run(&self, pass: &mut Pass) -> Outcome {
         let status = pass.seen.cluster.as_ref().and_then(|cluster| cluster.status.as_ref());
         let ready = status.is_some_and(|status| status.state == State::Ready.as_str());
-        let there = pass.seen.secret.as_ref().is_some_and(|secret| secret.hash(SECRET_KEY).is_some());
+        let is_of_another =
+            |secret: &SecretView| pass.seen.shoot.as_ref().is_some_and(|shoot| secret::is_of_another(secret, shoot));
+        let secret = pass.seen.secret.as_ref().filter(|secret| secret.hash(SECRET_KEY).is_some());
+        let there = secret.is_some_and(|secret| !is_of_another(secret));
         if ready && there {
             let (of, reason) = (Type::KubeconfigReady, Reason::GardenerClusterCrReady);
             pass.report.set(ConditionUpdate::new(of, Status::True, reason, "Gardener Cluster CR is ready."));

@@ -6,7 +6,7 @@
 use serde_json::json;
 use slipway_kube::{
     Shoot,
-    access::{Ask, resource::SHOOTS},
+    access::{Ask, Exactly, resource::SHOOTS},
     annotations,
     conditions::{Reason, Status, Type},
 };
@@ -144,5 +144,6 @@ pub(super) async fn ask_again(pass: &mut Pass, shoot: &Shoot, count: u32) -> Res
         annotations::RETRIES: format!("{hash}:{}", count + 1),
     }}});
     let name = shoot.metadata.name.as_deref().unwrap_or_default();
-    pass.shared.garden.tell(Ask::merge(&SHOOTS, &pass.shared.settings.garden_namespace, name, change)).await
+    let (namespace, only) = (&pass.shared.settings.garden_namespace, Exactly::this(&shoot.metadata));
+    pass.shared.garden.tell(Ask::merge(&SHOOTS, namespace, name, &only, change)).await
 }

@@ -15,9 +15,9 @@ pub(crate) struct AwaitShootGone;
 
 impl Step for AwaitShootGone {
     async fn run(&self, pass: &mut Pass) -> Outcome {
-        let foreign = pass.seen.foreign_owner().is_some();
-        let Some(shoot) = pass.seen.shoot.clone().filter(|_| !foreign) else {
-            let text = "Shoot is deleted";
+        let foreign = pass.seen.shoot.as_ref().and_then(|_| pass.seen.foreign());
+        let Some(shoot) = pass.seen.shoot.clone().filter(|_| foreign.is_none()) else {
+            let text = foreign.unwrap_or_else(|| "Shoot is deleted".to_owned());
             pass.report.set(ConditionUpdate::new(
                 Type::Deprovisioned,
                 Status::True,

@@ -1,11 +1,12 @@
 //! The order for a kubeconfig and the kubeconfig itself go first: nobody should use a cluster that is going.
 //!
-//! Deleted without asking the cache whether they are there: it may be behind, and deleting what is not there
-//! does no harm. Done when the cache shows neither.
+//! Whether they are there is asked of the server: the cache may be behind. What is not ours is left. Done when the
+//! cache shows neither.
 
 use slipway_kube::{
+    GardenerCluster,
     access::{
-        self, Ask,
+        self, Ask, Exactly,
         resource::{GARDENER_CLUSTERS, SECRETS},
     },
     conditions::{Reason, Status, Type},
@@ -15,7 +16,9 @@ use slipway_model::time::mins;
 
 use crate::{
     memory::ClusterEnd,
+    observe::SecretView,
     outcome::{ConditionUpdate, Outcome},
+    owner,
     pass::Pass,
     runtime::Step,
 };
@@ -36,7 +39,10 @@ impl Step for DeleteGardenerCluster {
             }
             pass.remember(|memory| memory.cluster = ClusterEnd::Deleted);
         }
-        if pass.seen.cluster.is_some() || pass.seen.secret.is_some() {
+        let runtime = &pass.seen.runtime;
+        let cluster = pass.seen.cluster.as_ref().filter(|it| owner::is_our_cluster(&it.metadata, runtime));
+        let secret = pass.seen.secret.as_ref().filter(|it| owner::is_kubeconfig_of(&it.metadata, pass.seen.name()));
+        if cluster.is_some() || secret.is_some() {
             pass.report.set(deleted(Status::Unknown, "Gardener Cluster CR is being deleted"));
             return Outcome::wait("the end of the GardenerCluster and its Secret", mins(1));
         }
@@ -47,6 +53,15 @@ impl Step for DeleteGardenerCluster {
 
 async fn delete(pass: &Pass) -> Result<(), access::Error> {
     let (kcp, namespace, name) = (&pass.shared.kcp, &pass.shared.settings.namespace, pass.seen.name());
-    kcp.tell(Ask::delete(&GARDENER_CLUSTERS, namespace, name)).await?;
-    kcp.tell(Ask::delete(&SECRETS, namespace, &secret_name(name))).await
+    let cluster: Option<GardenerCluster> = kcp.find(Ask::get(&GARDENER_CLUSTERS, namespace, name)).await?;
+    if let Some(cluster) = cluster.filter(|it| owner::is_our_cluster(&it.metadata, &pass.seen.runtime)) {
+        let only = Exactly::this(&cluster.metadata);
+        kcp.tell(Ask::delete(&GARDENER_CLUSTERS, namespace, name, &only)).await?;
+    }
+    let of = secret_name(name);
+    let secret: Option<SecretView> = kcp.find(Ask::get(&SECRETS, namespace, &of)).await?;
+    if let Some(secret) = secret.filter(|it| owner::is_kubeconfig_of(&it.metadata, name)) {
+        kcp.tell(Ask::delete(&SECRETS, namespace, &of, &Exactly::this(&secret.metadata))).await?;
+    }
+    Ok(())
 }

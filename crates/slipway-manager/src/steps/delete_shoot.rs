@@ -5,8 +5,7 @@
 
 use serde_json::json;
 use slipway_kube::{
-    Shoot,
-    access::{self, Ask, Priority, resource::SHOOTS},
+    access::{self, Ask, Exactly, Priority, resource::SHOOTS},
     annotations,
     conditions::{Reason, Status, Type},
 };
@@ -15,8 +14,10 @@ use slipway_model::time::{mins, secs};
 use crate::{
     decide::brake::Brake,
     outcome::{ConditionUpdate, Outcome},
+    owner::Owner,
     pass::Pass,
     runtime::Step,
+    steps::find_shoot,
 };
 
 pub(crate) struct DeleteShoot;
@@ -27,22 +28,22 @@ impl Step for DeleteShoot {
         // The cache may not have heard of a Shoot made a moment ago; leaving it behind would cost money for ever.
         let is_cached = pass.seen.shoot.is_some();
         if !is_cached {
-            match find_shoot(pass, &name).await {
-                Ok(found) => pass.seen.shoot = found.map(std::sync::Arc::new),
-                Err(error) => {
-                    return Outcome::from_error(
-                        error,
-                        Type::Deprovisioned,
-                        Reason::GardenerErr,
-                        "Gardener API read error",
-                    );
-                }
+            if let Err(outcome) = find_shoot::find(pass, Type::Deprovisioned).await {
+                return outcome;
             }
         }
         let Some(shoot) = pass.seen.shoot.clone() else { return Outcome::Done };
-        if let Some(owner) = pass.seen.foreign_owner() {
-            tracing::warn!(owner, "the Shoot belongs to another Runtime and stays");
-            return Outcome::Done;
+        match pass.seen.owner() {
+            Some(Owner::Us | Owner::Unmarked) | None => {}
+            // Nobody else would look after it.
+            Some(Owner::Other { why, is_namesake: true }) => {
+                let (of, reason) = (Type::Deprovisioned, Reason::GardenerErr);
+                return Outcome::Fail { condition: ConditionUpdate::new(of, Status::False, reason, why) };
+            }
+            Some(Owner::Other { why, is_namesake: false }) => {
+                tracing::warn!(why, "the Shoot is not ours and stays");
+                return Outcome::Done;
+            }
         }
         let deleted = |status, text: String| {
             ConditionUpdate::new(Type::Deprovisioned, status, Reason::GardenerShootDeleted, text)
@@ -60,7 +61,7 @@ impl Step for DeleteShoot {
             pass.report.set(deleted(Status::Unknown, Brake::message(pass.shared.settings.brake_limit)));
             return Outcome::wait("a person who confirms the deletion", mins(5));
         }
-        match delete(pass, &name).await {
+        match delete(pass, &name, &Exactly::this(&shoot.metadata)).await {
             Ok(ShootEnd::Coming) => {
                 pass.report.set(deleted(Status::Unknown, "Shoot is being deleted".to_owned()));
                 Outcome::wait("the end of the Shoot", at_latest)
@@ -76,11 +77,6 @@ impl Step for DeleteShoot {
     }
 }
 
-async fn find_shoot(pass: &Pass, name: &str) -> Result<Option<Shoot>, access::Error> {
-    let ask = Ask::get(&SHOOTS, &pass.shared.settings.garden_namespace, name).priority(Priority::Deletion);
-    pass.shared.garden.find(ask).await
-}
-
 /// The end of a Shoot.
 enum ShootEnd {
     /// It is asked for.
@@ -89,13 +85,15 @@ enum ShootEnd {
     Past,
 }
 
-async fn delete(pass: &Pass, name: &str) -> Result<ShootEnd, access::Error> {
+async fn delete(pass: &Pass, name: &str, only: &Exactly) -> Result<ShootEnd, access::Error> {
     let (garden, namespace) = (&pass.shared.garden, &pass.shared.settings.garden_namespace);
     let confirmation = json!({"metadata": {"annotations": {annotations::CONFIRM_DELETION: "true"}}});
-    let confirmed = garden.tell(Ask::merge(&SHOOTS, namespace, name, confirmation).priority(Priority::Deletion)).await;
+    let confirm = Ask::merge(&SHOOTS, namespace, name, only, confirmation).priority(Priority::Deletion);
+    let confirmed = garden.tell(confirm).await;
     match confirmed {
         Err(error) if error.is_not_found() => return Ok(ShootEnd::Past),
         other => other?,
     }
-    garden.tell(Ask::delete(&SHOOTS, namespace, name).priority(Priority::Deletion)).await.map(|()| ShootEnd::Coming)
+    let ask = Ask::delete(&SHOOTS, namespace, name, only).priority(Priority::Deletion);
+    garden.tell(ask).await.map(|()| ShootEnd::Coming)
 }

@@ -4,8 +4,9 @@
 
 use serde_json::{Value, json};
 use slipway_kube::{
+    GardenerCluster,
     access::{
-        Ask,
+        Ask, Exactly,
         resource::{GARDENER_CLUSTERS, RUNTIMES},
     },
     annotations,
@@ -17,7 +18,7 @@ use slipway_kube::{
 use crate::{
     observe::Observation,
     outcome::{ConditionUpdate, Outcome},
-    ownership,
+    owner, ownership,
     pass::Pass,
     runtime::Step,
     settings::FIELD_MANAGER,
@@ -45,13 +46,36 @@ impl Step for EnsureGardenerCluster {
 
 /// Orders the kubeconfig, unless that is done.
 pub(super) async fn order(pass: &mut Pass) -> Outcome {
-    let wanted = document(&pass.seen, &pass.shared.settings.namespace);
-    let there = pass.seen.cluster.as_ref().and_then(|cluster| serde_json::to_value(&**cluster).ok());
-    if there.is_some_and(|there| ownership::difference(&there, &wanted).is_none()) {
+    let failed = |error| {
+        let what = "The GardenerCluster cannot be written";
+        Outcome::from_error(error, Type::KubeconfigReady, Reason::KubernetesErr, what)
+    };
+    let (kcp, namespace, name) = (&pass.shared.kcp, &pass.shared.settings.namespace, pass.seen.name());
+    let there = match &pass.seen.cluster {
+        Some(there) => Some(there.clone()),
+        // The cache may be behind, and what is there may be another's.
+        None => match kcp.find::<GardenerCluster>(Ask::get(&GARDENER_CLUSTERS, namespace, name)).await {
+            Ok(found) => found.map(std::sync::Arc::new),
+            Err(error) => return failed(error),
+        },
+    };
+    if there.as_ref().is_some_and(|there| !owner::is_our_cluster(&there.metadata, &pass.seen.runtime)) {
+        let text = format!(
+            "GardenerCluster {name} belongs to another Runtime; it is left as it is. Delete it if that Runtime is gone"
+        );
+        let (of, reason) = (Type::KubeconfigReady, Reason::KubernetesErr);
+        return Outcome::Fail { condition: ConditionUpdate::new(of, Status::False, reason, text) };
+    }
+    let wanted = document(&pass.seen, namespace);
+    let as_it_is = there.as_ref().and_then(|cluster| serde_json::to_value(&**cluster).ok());
+    if as_it_is.is_some_and(|there| ownership::difference(&there, &wanted).is_none()) {
         return Outcome::Done;
     }
-    let (namespace, name) = (&pass.shared.settings.namespace, pass.seen.name());
-    match pass.shared.kcp.tell(Ask::apply(&GARDENER_CLUSTERS, namespace, name, FIELD_MANAGER, wanted)).await {
+    let mut ask = Ask::apply(&GARDENER_CLUSTERS, namespace, name, FIELD_MANAGER, wanted);
+    if let Some(there) = &there {
+        ask = ask.only_if(&Exactly::this(&there.metadata));
+    }
+    match kcp.tell(ask).await {
         Ok(()) => {
             if pass.seen.cluster.is_none() {
                 let text = "Gardener Cluster CR created";
@@ -60,12 +84,7 @@ pub(super) async fn order(pass: &mut Pass) -> Outcome {
             }
             Outcome::Done
         }
-        Err(error) => Outcome::from_error(
-            error,
-            Type::KubeconfigReady,
-            Reason::KubernetesErr,
-            "The GardenerCluster cannot be written",
-        ),
+        Err(error) => failed(error),
     }
 }
 

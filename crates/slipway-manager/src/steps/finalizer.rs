@@ -6,7 +6,7 @@
 use serde_json::json;
 use slipway_kube::{
     Runtime,
-    access::{self, Ask, resource::RUNTIMES},
+    access::{self, Ask, Exactly, resource::RUNTIMES},
     conditions::{Reason, Status, Type},
     runtime::FINALIZER,
 };
@@ -45,13 +45,19 @@ async fn set_finalizer(pass: &Pass, wanted: bool) -> Result<Option<u64>, access:
         if wanted {
             finalizers.push(FINALIZER.to_owned());
         }
-        let from = &current.metadata.resource_version;
-        let change = json!({"metadata": {"resourceVersion": from, "finalizers": finalizers}});
-        match kcp.send(Ask::merge(&RUNTIMES, &namespace, name, change)).await {
+        let only = Exactly::unchanged(&current.metadata);
+        let change = json!({"metadata": {"finalizers": finalizers}});
+        match kcp.send(Ask::merge(&RUNTIMES, &namespace, name, &only, change)).await {
             Ok(changed) => return Ok(Some(parse_version(changed["metadata"]["resourceVersion"].as_str()))),
             Err(error) if error.is_not_found() && !wanted => return Ok(None),
             Err(error) if error.is_conflict() && !is_last => {
-                let Some(now) = kcp.find(Ask::get(&RUNTIMES, &namespace, name)).await? else { return Ok(None) };
+                let Some(now) = kcp.find::<Runtime>(Ask::get(&RUNTIMES, &namespace, name)).await? else {
+                    return Ok(None);
+                };
+                // Another one of the name: what was decided is not about it.
+                if now.metadata.uid != current.metadata.uid {
+                    return Ok(None);
+                }
                 (current, is_last) = (now, true);
             }
             Err(error) => return Err(error),

@@ -7,10 +7,11 @@
 
 use serde_json::json;
 use slipway_kube::{
-    access::{self, Ask, resource::GARDENER_CLUSTERS},
+    access::{self, Ask, Exactly, resource::GARDENER_CLUSTERS},
     annotations,
     conditions::{Reason, Status, Type},
 };
+use slipway_model::time::mins;
 
 use crate::{
     observe::Observation,
@@ -79,7 +80,11 @@ async fn remember(pass: &mut Pass) -> Outcome {
         return Outcome::Done;
     }
     let change = json!({"metadata": {"annotations": {annotations::PREPARED_HASH: wanted}}});
-    let ask = Ask::merge(&GARDENER_CLUSTERS, &pass.shared.settings.namespace, pass.seen.name(), change);
+    let Some(cluster) = &pass.seen.cluster else {
+        return Outcome::wait("the GardenerCluster", mins(1));
+    };
+    let only = Exactly::this(&cluster.metadata);
+    let ask = Ask::merge(&GARDENER_CLUSTERS, &pass.shared.settings.namespace, pass.seen.name(), &only, change);
     match pass.shared.kcp.tell(ask).await {
         Ok(()) => Outcome::Done,
         Err(error) => Outcome::from_error(

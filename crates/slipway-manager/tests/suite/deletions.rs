@@ -117,8 +117,7 @@ async fn a_mass_of_deletions_is_held_until_confirmed() {
     for name in &held {
         world
             .edit(name, |runtime| {
-                runtime["metadata"]["annotations"]["operator.kyma-project.io/deletion-confirmed"] =
-                    json!("2026-01-01T00:00:00Z")
+                runtime["metadata"]["annotations"]["operator.kyma-project.io/deletion-confirmed"] = json!("true")
             })
             .await;
     }

@@ -2,6 +2,7 @@
 
 use std::{path::Path, process::Command};
 
+use kube_sandbox::clock;
 use slipway_manager::{blueprints::Files, config::Switches};
 use slipway_sim::real;
 
@@ -25,6 +26,15 @@ const RIGHTS: &[(&str, &str, bool)] = &[
     ("list",   "nodes",                                                        false),
 ];
 
+/// A file with a Runtime of this name and label.
+fn runtime_with_label(name: &str, label: &str, folder: &Path) -> String {
+    let mut runtime = crate::world::runtime(name);
+    runtime["metadata"]["labels"]["kyma-project.io/runtime-id"] = serde_json::json!(label);
+    let path = folder.join(format!("{name}.json"));
+    std::fs::write(&path, runtime.to_string()).expect("written");
+    path.display().to_string()
+}
+
 #[tokio::test]
 async fn every_landscape_is_accepted_and_its_account_is_kept_short() {
     let Some(server) = real_server(real::start_kube().await) else { return };
@@ -43,6 +53,23 @@ async fn every_landscape_is_accepted_and_its_account_is_kept_short() {
         let (taken, _, problem) = kubectl(&["apply", "--server-side", "-k", &overlay.display().to_string()]);
         assert!(taken, "{landscape}: {problem}");
     }
+    let refused = runtime_with_label("copy", "shop", folder.path());
+    // The server takes a moment to put a policy in force.
+    let mut answer = (true, String::new(), String::new());
+    for _ in 0..100 {
+        answer = kubectl(&["create", "--dry-run=server", "-f", &refused]);
+        if !answer.0 {
+            break;
+        }
+        clock::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    let told = "the label kyma-project.io/runtime-id is shop, and the Runtime is copy";
+    assert!(!answer.0 && answer.2.contains(told), "{answer:?}");
+    let (taken, _, problem) = kubectl(&["create", "-f", &runtime_with_label("shop", "shop", folder.path())]);
+    assert!(taken, "{problem}");
+    let (key, of) = ("kyma-project.io/runtime-id=other", "runtime/shop");
+    let (taken, _, problem) = kubectl(&["label", "--overwrite", "-n", "kcp-system", of, key]);
+    assert!(!taken && problem.contains("set the label to the name"), "{problem}");
     for (verb, resource, may) in RIGHTS {
         let (_, answer, problem) = kubectl(&["auth", "can-i", verb, resource, "-n", "kcp-system", "--as", ACCOUNT]);
         assert_eq!(answer.trim() == "yes", *may, "{verb} {resource}: {answer}{problem}");
@@ -58,6 +85,12 @@ fn the_files_of_every_landscape_are_read_from_where_they_stand() {
     for landscape in ["dev", "stage", "prod"] {
         let switches = Switches { network_restriction: true, api_server_acl: false };
         let files = Files::load(&folder.join(landscape).join("converter_config.json"), switches);
-        assert!(files.is_ok(), "{landscape}: {}", files.err().map(|error| error.to_string()).unwrap_or_default());
+        let files = files.unwrap_or_else(|error| panic!("{landscape}: {error}"));
+        let config = folder.join(landscape).join("converter_config.json");
+        let watched = files.paths(&config);
+        assert!(
+            watched.len() > 1 && watched.iter().all(|path| path.is_file()),
+            "whatever the working directory: {watched:?}"
+        );
     }
 }

@@ -78,7 +78,7 @@ async fn with_leases_the_next_replica_takes_over_what_the_first_gave_back() {
     let world = World::with(With { settings: elected.clone(), factor: 20.0, ..With::default() }).await;
     world.apply(runtime("shop")).await;
     world.until_state("shop", "Ready").await;
-    assert_eq!(world.kcp.list("coordination.k8s.io", "leases", "kcp-system").len(), 2);
+    assert_eq!(world.kcp.list("coordination.k8s.io", "leases", "kcp-system").len(), 3, "two shards, and their number");
     let first = world.manager.lock().expect("lock").take().expect("a manager");
     first.stop().await;
     world.begin_as(elected);

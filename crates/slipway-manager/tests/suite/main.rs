@@ -16,6 +16,8 @@ mod landscapes;
 mod lanes;
 mod life;
 mod list_ownership;
+mod losses;
+mod neighbours;
 mod preparation;
 mod refusals;
 mod registry_caches;

@@ -8,7 +8,7 @@
 
 pub(crate) mod hook;
 mod replicas;
-mod snapshot;
+pub(crate) mod snapshot;
 pub(crate) mod stage;
 mod wire;
 
@@ -49,12 +49,14 @@ struct Undisturbed {
 impl Undisturbed {
     /// Each chapter before and after the Shoot's first patch and first update: they leave their mark in it.
     async fn record() -> Self {
-        use Chapter::{Create, Delete, Due, Forced, Label, Restart, Workers};
+        use Chapter::{Create, Delete, Drift, Due, Forced, Label, Recreate, Reload, Restart, Shards, Workers};
         let stage = Stage::set().await;
         let mut all = Self::default();
-        for chapter in
-            [Create, Label, Label, Forced, Restart, Due, Workers, Workers, Label, Label, Forced, Restart, Due, Delete]
-        {
+        for chapter in [
+            Create, Label, Label, Forced, Restart, Due, Reload, Reload, Shards, Workers, Workers, Label, Label, Forced,
+            Restart, Due, Reload, Reload, Drift, Shards, Recreate, Label, Label, Workers, Workers, Forced, Restart,
+            Due, Reload, Reload, Drift, Shards, Recreate, Delete,
+        ] {
             let played = stage.play(chapter, None, &[]).await;
             assert_eq!(played.problem, None, "{chapter:?} undisturbed");
             let worlds = all.worlds.entry((chapter, stage.is_on(chapter))).or_default();

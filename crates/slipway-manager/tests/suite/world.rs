@@ -25,7 +25,7 @@ use slipway_kube::access::Calls;
 use slipway_manager::{
     Manager, Parts, Settings,
     blueprints::Files,
-    config::{AclAddresses, AuditTenants, ConverterConfig, MaintenanceWindows},
+    config::{AuditTenants, ConverterConfig, MaintenanceWindows},
 };
 use slipway_model::{
     ports::{BoxFuture, Clock, Random},
@@ -105,12 +105,13 @@ pub(crate) struct With {
     pub(crate) pace: Pace,
     pub(crate) factor: f64,
     pub(crate) calls: Option<Arc<dyn Calls>>,
+    pub(crate) files: fn() -> Files,
 }
 
 impl Default for With {
     fn default() -> Self {
         let settings = Settings { audit_log_mandatory: false, ..Settings::default() };
-        Self { settings, pace: Pace::Scale(3_000.0), factor: 1.0, calls: None }
+        Self { settings, pace: Pace::Scale(3_000.0), factor: 1.0, calls: None, files }
     }
 }
 
@@ -139,12 +140,7 @@ pub(crate) fn files() -> Files {
             .expect("a config");
     assert!(unknown.is_empty(), "{unknown:?}");
     let audit = include_str!("../../../../examples/config/dev/audit_tenants.json");
-    Files {
-        config,
-        audit: AuditTenants::parse(audit).expect("tenants"),
-        windows: MaintenanceWindows::default(),
-        acl: AclAddresses::default(),
-    }
+    Files { config, audit: AuditTenants::parse(audit).expect("tenants"), windows: MaintenanceWindows::default() }
 }
 
 /// The Runtime of the examples, with another name for everything.
@@ -192,7 +188,7 @@ impl World {
     fn begin_whole(&self, settings: Settings, calls: Option<Arc<dyn Calls>>) {
         let parts = Parts {
             settings,
-            files: files(),
+            files: (self.with.files)(),
             kcp: self.server.client(CONTROL_PLANE).expect("a client"),
             garden: self.garden.client().expect("a client"),
             clock: Paced::new(self.with.factor),

@@ -7,7 +7,7 @@ use serde_json::json;
 use slipway_model::time::secs;
 
 use super::bench::{Answer, Simulated, access, json, served};
-use crate::access::{Access, Ask, Class, ClientTransport, Error, Options, resource::SHOOTS};
+use crate::access::{Access, Ask, Class, ClientTransport, Error, Exactly, Options, resource::SHOOTS};
 
 async fn error_of(answer: fn() -> Answer) -> Error {
     let access = access(served(move |_, _, _| async move { answer() }), Simulated::new());
@@ -131,7 +131,8 @@ async fn an_answer_that_does_not_come_is_given_up_after_the_timeout_of_its_verb(
     let read = access.send(Ask::get(&SHOOTS, "garden-dev", "shop")).await.expect_err("a timeout");
     assert_eq!(read, Error::timeout(secs(5)));
     let before = access.clock().monotonic();
-    let write = access.send(Ask::merge(&SHOOTS, "garden-dev", "shop", json!({}))).await.expect_err("a timeout");
+    let merge = Ask::merge(&SHOOTS, "garden-dev", "shop", &Exactly::default(), json!({}));
+    let write = access.send(merge).await.expect_err("a timeout");
     assert_eq!(access.clock().monotonic() - before, secs(15));
     assert!(write.effect_unknown && write.class == Class::Transient);
 }

@@ -167,6 +167,32 @@ async fn several_replicas_share_the_shards_and_a_dead_ones_go_to_the_others() {
     assert_eq!(replicas[1].held.borrow().len(), 4);
 }
 
+/// A rolling update with another count: shards of the old and the new are not the same, so nobody of the new begins while
+/// anybody of the old may work, in either direction and whoever dies.
+#[tokio::test(start_paused = true)]
+async fn replicas_of_another_count_wait_until_nobody_counts_as_before() {
+    let (leases, clock) = (Arc::new(Leases::default()), Simulated::new());
+    let old: Vec<Replica> = ["one", "two"].iter().map(|name| replica(&leases, &clock, name, 2)).collect();
+    clock.sleep(secs(60)).await;
+    let new: Vec<Replica> = ["three", "four"].iter().map(|name| replica(&leases, &clock, name, 3)).collect();
+    let held = |replicas: &[Replica]| replicas.iter().map(|it| it.held.borrow().len()).sum::<usize>();
+    clock.sleep(secs(60)).await;
+    assert_eq!((held(&old), held(&new)), (2, 0), "the old ones work");
+    old[0].stop.cancel();
+    clock.sleep(secs(60)).await;
+    assert_eq!((held(&old), held(&new)), (2, 0), "one of the old ones works");
+    old[1].cut_off.store(true, Ordering::Relaxed);
+    let cut = clock.monotonic();
+    while held(&new) < 3 {
+        assert!(held(&old) == 0 || held(&new) == 0, "two masters");
+        assert!(clock.monotonic() - cut < secs(60), "the new ones never begin");
+        clock.sleep(secs(1)).await;
+    }
+    old[1].cut_off.store(false, Ordering::Relaxed);
+    clock.sleep(secs(60)).await;
+    assert_eq!((held(&old), held(&new)), (0, 3), "who comes back counts as before, and waits");
+}
+
 #[tokio::test(start_paused = true)]
 async fn every_name_has_one_shard_and_they_are_about_even() {
     let mut counts = [0_u32; 5];

@@ -10,7 +10,8 @@ use slipway_kube::annotations;
 use crate::world::{NAMESPACE, PROJECT, RUNTIMES, SHOOTS, World};
 
 /// Keys whose value differs although the world is the same.
-const GONE: [&str; 20] = [
+const GONE: [&str; 21] = [
+    "alignedShootGeneration",
     "uid",
     "resourceVersion",
     "creationTimestamp",
@@ -34,8 +35,14 @@ const GONE: [&str; 20] = [
 ];
 
 /// Annotations whose value differs; that they are there counts.
-const THERE: [&str; 4] =
-    [annotations::LAST_SYNC, annotations::EXPIRES_AT, annotations::PREPARED_HASH, annotations::RUNTIME_GENERATION];
+const THERE: [&str; 6] = [
+    annotations::LAST_SYNC,
+    annotations::EXPIRES_AT,
+    annotations::ISSUED_FOR,
+    annotations::PREPARED_HASH,
+    annotations::RUNTIME_GENERATION,
+    annotations::RUNTIME_UID,
+];
 
 /// Words that tell how it came, not what there is.
 const SAME: [(&str, &str); 8] = [

@@ -6,15 +6,18 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, atomic::AtomicU64},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, AtomicU64},
+    },
     time::Duration,
 };
 
 use jiff::SignedDuration;
-use kube_sandbox::clock;
+use kube_sandbox::{clock, cluster::Place};
 use serde_json::{Value, json};
 use slipway_kube::annotations;
-use slipway_manager::{Manager, Parts, Settings};
+use slipway_manager::{Manager, Parts, Settings, blueprints::Files};
 use slipway_model::time::{hours, secs};
 use slipway_sim::garden::{Garden, Pace};
 use tokio::task::JoinHandle;
@@ -27,6 +30,7 @@ use crate::world::{GardenTime, Paced, SHOOTS, Seeded, With, World, files, runtim
 
 /// The one Runtime of the story.
 pub(crate) const NAME: &str = "shop";
+const SHOOT: Place<'static> = Place { group: CORE, plural: "shoots", namespace: PROJECT, name: NAME, subresource: "" };
 /// Longer than anything takes.
 const PATIENCE: Duration = secs(60);
 /// How much faster the manager's time is. Not more: its patience with calls shrinks with it, and a busy machine must not look
@@ -48,17 +52,35 @@ pub(crate) enum Chapter {
     Due,
     /// The manager is replaced; nothing else happens.
     Restart,
+    /// The configuration changes, or goes back.
+    Reload,
+    /// Somebody changes the Shoot while there is no manager.
+    Drift,
+    /// Somebody deletes the Shoot.
+    Recreate,
+    /// The manager is replaced by one that divides Runtimes otherwise.
+    Shards,
     /// The Runtime is deleted.
     Delete,
 }
 
 impl Chapter {
     /// What can happen between the first and the last.
-    pub(crate) const BETWEEN: [Self; 5] = [Self::Workers, Self::Label, Self::Forced, Self::Restart, Self::Due];
+    pub(crate) const BETWEEN: [Self; 9] = [
+        Self::Workers,
+        Self::Label,
+        Self::Forced,
+        Self::Restart,
+        Self::Due,
+        Self::Reload,
+        Self::Drift,
+        Self::Recreate,
+        Self::Shards,
+    ];
 
     /// Whether it goes there and back.
     pub(crate) fn is_edit(self) -> bool {
-        matches!(self, Self::Workers | Self::Label)
+        matches!(self, Self::Workers | Self::Label | Self::Reload)
     }
 }
 
@@ -68,6 +90,7 @@ pub(crate) struct Stage {
     pub(crate) plan: Plan,
     hand: JoinHandle<()>,
     incarnation: AtomicU64,
+    shards: AtomicU32,
     switches: Mutex<BTreeSet<Chapter>>,
     uid: Mutex<Option<String>>,
 }
@@ -104,10 +127,20 @@ fn settings() -> Settings {
 impl Stage {
     pub(crate) async fn set() -> Self {
         let world =
-            World::without_manager(With { settings: settings(), pace: Pace::Manual, factor: PACE, calls: None }).await;
+            World::without_manager(With { settings: settings(), pace: Pace::Manual, factor: PACE, ..With::default() })
+                .await;
         let hand = start_hand(&world.garden, Duration::from_millis(3), SignedDuration::from_mins(10));
-        let (plan, incarnation) = (Plan::default(), AtomicU64::new(1));
-        Self { world, plan, hand, incarnation, switches: Mutex::default(), uid: Mutex::default() }
+        let (plan, incarnation, shards) = (Plan::default(), AtomicU64::new(1), AtomicU32::new(1));
+        Self { world, plan, hand, incarnation, shards, switches: Mutex::default(), uid: Mutex::default() }
+    }
+
+    /// The configuration as it is now: what a process that starts reads.
+    fn files(&self) -> Files {
+        let mut files = files();
+        if self.is_on(Chapter::Reload) {
+            files.config.converter.kubernetes.enable_machine_image_version_auto_update ^= true;
+        }
+        files
     }
 
     /// A process starts.
@@ -115,8 +148,8 @@ impl Stage {
         let number = self.incarnation.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let world = &self.world;
         let parts = Parts {
-            settings: settings(),
-            files: files(),
+            settings: Settings { shards: self.shards.load(std::sync::atomic::Ordering::Relaxed), ..settings() },
+            files: self.files(),
             kcp: wire::tap("kcp", world.server.client("kcp").expect("a client"), self.plan.clone()),
             garden: wire::tap("garden", world.garden.client().expect("a client"), self.plan.clone()),
             clock: Paced::new(PACE),
@@ -198,6 +231,42 @@ impl Stage {
                 self.begin();
                 self.until(wanted, || self.is_ready()).await
             }
+            Chapter::Reload => {
+                let auto_update = |world: &World| {
+                    world.shoot(NAME).unwrap_or_default()["spec"]["maintenance"]["autoUpdate"]["machineImageVersion"]
+                        .clone()
+                };
+                let before = auto_update(world);
+                self.switch(chapter);
+                let probe = world.manager.lock().expect("lock").as_ref().expect("a manager").probe();
+                probe.reload(self.files()).await;
+                self.until(wanted, || self.is_ready() && auto_update(world) != before).await
+            }
+            Chapter::Drift => {
+                let maximum = |shoot: &Value| shoot["spec"]["provider"]["workers"][0]["maximum"].clone();
+                let ours = maximum(&world.shoot(NAME).unwrap_or_default());
+                world.kill();
+                let change = |shoot: &mut Value| shoot["spec"]["provider"]["workers"][0]["maximum"] = json!(9);
+                world.garden.cluster().update(&SHOOT, change).await.expect("taken");
+                self.begin();
+                self.until(wanted, || self.is_ready() && world.shoot(NAME).is_some_and(|it| maximum(&it) == ours)).await
+            }
+            Chapter::Recreate => {
+                let uid = |world: &World| world.shoot(NAME).unwrap_or_default()["metadata"]["uid"].clone();
+                let old = uid(world);
+                let key = annotations::CONFIRM_DELETION;
+                let confirm = |shoot: &mut Value| shoot["metadata"]["annotations"][key] = json!("true");
+                world.garden.cluster().update(&SHOOT, confirm).await.expect("confirmed");
+                world.garden.cluster().delete(&SHOOT, &Default::default()).await.expect("deleted");
+                self.until(wanted, || self.is_ready() && fresh() && uid(world) != old).await
+            }
+            Chapter::Shards => {
+                world.kill();
+                let count = self.incarnation.load(std::sync::atomic::Ordering::Relaxed) % 4 + 1;
+                self.shards.store(u32::try_from(count).expect("small"), std::sync::atomic::Ordering::Relaxed);
+                self.begin();
+                self.until(wanted, || self.is_ready()).await
+            }
             Chapter::Delete => {
                 let cluster =
                     world.shoot(NAME).and_then(|shoot| shoot["status"]["technicalID"].as_str().map(str::to_owned));
@@ -256,7 +325,7 @@ impl Stage {
     fn same_shoot(&self, chapter: Chapter) -> Option<String> {
         let now = self.world.shoot(NAME).and_then(|shoot| Some(shoot["metadata"]["uid"].as_str()?.to_owned()));
         let mut known = self.uid.lock().expect("lock");
-        if chapter == Chapter::Create {
+        if matches!(chapter, Chapter::Create | Chapter::Recreate) {
             known.clone_from(&now);
         }
         if chapter == Chapter::Delete {
