@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use slipway_model::{
     ports::{Transport, TransportError},
     time::{mins, secs},
@@ -194,6 +194,20 @@ impl Api {
         self.send(Method::PATCH, &path, Some(("application/apply-patch+yaml", object))).await
     }
 
+    /// The same for an object that is not there: no field of others is taken, so that one which somebody else made
+    /// in this moment is a conflict and stays as it is.
+    pub async fn apply_new(
+        &self,
+        kind: &Kind,
+        namespace: &str,
+        name: &str,
+        manager: &str,
+        object: &Value,
+    ) -> Result<Value, Error> {
+        let path = format!("{}?fieldManager={manager}", kind.path(namespace, name));
+        self.send(Method::PATCH, &path, Some(("application/apply-patch+yaml", object))).await
+    }
+
     /// Changes the given fields of an object that is there.
     pub async fn merge(&self, kind: &Kind, namespace: &str, name: &str, patch: &Value) -> Result<Value, Error> {
         self.send(Method::PATCH, &kind.path(namespace, name), Some(("application/merge-patch+json", patch))).await
@@ -202,6 +216,13 @@ impl Api {
     /// Asks for the end of an object; it may take its time.
     pub async fn delete(&self, kind: &Kind, namespace: &str, name: &str) -> Result<(), Error> {
         self.send(Method::DELETE, &kind.path(namespace, name), None).await.map(drop)
+    }
+
+    /// The same for this very object: another one of its name is a conflict and stays.
+    pub async fn delete_exactly(&self, kind: &Kind, namespace: &str, name: &str, uid: &str) -> Result<(), Error> {
+        let options = json!({ "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": { "uid": uid } });
+        let body = Some(("application/json", &options));
+        self.send(Method::DELETE, &kind.path(namespace, name), body).await.map(drop)
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<(&str, &Value)>) -> Result<Value, Error> {

@@ -17,14 +17,17 @@ use slipway_kube::{
     },
 };
 use slipway_model::{
-    OperationId,
+    OperationId, Timestamp,
     runtime_record::{RuntimeId, SubAccount, Tenant},
 };
 
-use crate::input::{
-    ClusterSecrets, ClusterSpec, ProviderConfig, is_label_value,
-    provider::{AwsConfig, AzureConfig},
-    spec::OidcSpec,
+use crate::{
+    input::{
+        ClusterSecrets, ClusterSpec, ProviderConfig, is_label_value,
+        provider::{AwsConfig, AzureConfig},
+        spec::OidcSpec,
+    },
+    ownership::mark,
 };
 
 mod table;
@@ -53,6 +56,8 @@ pub struct Owner<'a> {
     pub namespace: &'a str,
     /// The operation that writes it.
     pub operation: OperationId,
+    /// When its record was stored: the proof of whose it is.
+    pub created_at: Timestamp,
 }
 
 /// The Runtime of a cluster.
@@ -94,6 +99,7 @@ fn labels_of(owner: &Owner<'_>, spec: &ClusterSpec) -> BTreeMap<String, String> 
 
 fn annotations_of(owner: &Owner<'_>, spec: &ClusterSpec) -> BTreeMap<String, String> {
     let mut all = BTreeMap::from([
+        (annotations::RECORD.to_owned(), mark(owner.created_at)),
         (annotations::OPERATION_ID.to_owned(), owner.operation.to_string()),
         (annotations::DISPLAY_NAME.to_owned(), spec.info.name.clone()),
     ]);

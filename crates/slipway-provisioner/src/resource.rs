@@ -1,8 +1,11 @@
 //! The Runtime resource as the steps see it: what is stored becomes one, and what its status says.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use secrecy::SecretString;
+use serde_json::Value;
 use slipway_engine::{StepCtx, StepError};
 use slipway_kube::{
-    Runtime, RuntimeState,
+    Runtime, RuntimeState, gardener_cluster,
     wire::{Error, Kind},
 };
 use slipway_model::{
@@ -11,9 +14,10 @@ use slipway_model::{
 };
 
 use crate::{
-    domain::{Provisioner, Systems},
+    domain::{Kubeconfig, Provisioner, Systems},
     input::{ClusterSecrets, ClusterSpec, Version},
     mapping,
+    ownership::{Foreign, OwnRuntime},
     steps::Problem,
 };
 
@@ -55,8 +59,21 @@ fn read(stored: &ConfigRevision) -> Result<(ClusterSpec, ClusterSecrets), Proble
     ))
 }
 
-/// The Runtime in the control plane; none if there is none.
-pub(crate) async fn look(systems: &Systems, record: &RuntimeRecord) -> Result<Option<Runtime>, Problem> {
+/// The Runtime of a record; none if there is none. One that is not the record's is an error.
+pub(crate) async fn look(systems: &Systems, record: &RuntimeRecord) -> Result<Option<OwnRuntime>, Problem> {
+    Ok(sight(systems, record).await??)
+}
+
+/// The same where one that is not the record's is no error.
+pub(crate) async fn sight(
+    systems: &Systems,
+    record: &RuntimeRecord,
+) -> Result<Result<Option<OwnRuntime>, Foreign>, Problem> {
+    let found = named(systems, record).await?;
+    Ok(found.map(|runtime| OwnRuntime::prove(runtime, record)).transpose())
+}
+
+async fn named(systems: &Systems, record: &RuntimeRecord) -> Result<Option<Runtime>, Problem> {
     match systems.control_plane.get(&Kind::RUNTIME, &systems.namespace, &record.id.to_string()).await {
         Ok(object) => match serde_json::from_value(object) {
             Ok(runtime) => Ok(Some(runtime)),
@@ -68,11 +85,33 @@ pub(crate) async fn look(systems: &Systems, record: &RuntimeRecord) -> Result<Op
 }
 
 /// The same where it must be there.
-pub(crate) async fn look_at(systems: &Systems, record: &RuntimeRecord) -> Result<Runtime, Problem> {
+pub(crate) async fn look_at(systems: &Systems, record: &RuntimeRecord) -> Result<OwnRuntime, Problem> {
     look(systems, record).await?.ok_or_else(|| {
         let message = format!("the Runtime resource {} is gone", record.id);
         Problem::last(StepError::new(Reason::RuntimeGone, "the cluster was deleted", message))
     })
+}
+
+/// The kubeconfig that the manager has written for a Runtime; none if there is none yet.
+pub(crate) async fn kubeconfig(systems: &Systems, runtime: &OwnRuntime) -> Result<Option<Kubeconfig>, Problem> {
+    let name = gardener_cluster::secret_name(runtime.name());
+    let secret = match systems.control_plane.get(&Kind::SECRET, &systems.namespace, &name).await {
+        Ok(secret) => secret,
+        Err(Error::NotFound) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let text = secret["data"][gardener_cluster::SECRET_KEY].as_str().and_then(|text| STANDARD.decode(text).ok());
+    let text = text.and_then(|text| String::from_utf8(text).ok()).filter(|text| !text.is_empty());
+    Ok(text.map(|text| Kubeconfig::new(SecretString::from(text))))
+}
+
+/// Asks for the end of this very Runtime.
+pub(crate) async fn delete(systems: &Systems, runtime: &OwnRuntime) -> Result<(), Problem> {
+    let Systems { control_plane, namespace, .. } = systems;
+    match control_plane.delete_exactly(&Kind::RUNTIME, namespace, runtime.name(), runtime.uid()).await {
+        Ok(()) | Err(Error::NotFound) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Writes the Runtime; answers its generation. A Kubernetes version below the one the cluster has is
@@ -80,7 +119,7 @@ pub(crate) async fn look_at(systems: &Systems, record: &RuntimeRecord) -> Result
 pub(crate) async fn write(
     ctx: &mut StepCtx<Provisioner>,
     record: &RuntimeRecord,
-    present: Option<&Runtime>,
+    present: Option<&OwnRuntime>,
 ) -> Result<(i64, Option<String>), Problem> {
     let systems = ctx.systems();
     let (mut spec, secrets) = configuration(ctx, record).await?;
@@ -94,16 +133,32 @@ pub(crate) async fn write(
         sub_account: record.sub_account.as_ref(),
         namespace: &systems.namespace,
         operation: ctx.op().id,
+        created_at: record.created_at,
     };
     let runtime = mapping::runtime(&owner, &spec, &secrets);
     let object =
         serde_json::to_value(&runtime).map_err(|error| Problem::last(StepError::internal(error.to_string())))?;
-    let written = systems
-        .control_plane
-        .apply(&Kind::RUNTIME, &systems.namespace, &record.id.to_string(), Systems::FIELD_MANAGER, &object)
-        .await?;
+    let written = put(&systems, record, present, object).await?;
     let generation = written["metadata"]["generation"].as_i64().ok_or(Error::Garbled)?;
     Ok((generation, kept))
+}
+
+/// Writes over the Runtime that was seen, or makes a new one. Whatever else bears its name by now stays as it is.
+async fn put(
+    systems: &Systems,
+    record: &RuntimeRecord,
+    present: Option<&OwnRuntime>,
+    mut object: Value,
+) -> Result<Value, Error> {
+    let Systems { control_plane, namespace, .. } = systems;
+    let (name, manager) = (record.id.to_string(), Systems::FIELD_MANAGER);
+    match present {
+        Some(present) => {
+            object["metadata"]["uid"] = present.uid().into();
+            control_plane.apply(&Kind::RUNTIME, namespace, &name, manager, &object).await
+        }
+        None => control_plane.apply_new(&Kind::RUNTIME, namespace, &name, manager, &object).await,
+    }
 }
 
 /// The version the cluster has, if it is above the wanted one.
@@ -164,7 +219,7 @@ fn failure(runtime: &Runtime, codes: &[&str]) -> StepError {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     auth::Scope,
-    errors::{ApiError, Class, component, reason},
+    clusters::Unseen,
+    errors::{ApiError, reason},
 };
 
 pub(super) async fn resolve(request: &Request, id: String) -> Result<CleanUpRuntimeDataResult, ApiError> {
@@ -25,16 +26,14 @@ pub(super) async fn resolve(request: &Request, id: String) -> Result<CleanUpRunt
     if let Some(running) = api.last_operation(runtime).await?.filter(|operation| !operation.state.is_finished()) {
         return Err(ApiError::busy(&running).about(runtime));
     }
-    match api.clusters.runtime(runtime).await {
-        Ok(None) => {}
+    match api.clusters.runtime(&granted.record).await {
+        // One that is somebody else's stays, and the record that has no other can only be forgotten.
+        Ok(None) | Err(Unseen::Foreign(_)) => {}
         Ok(Some(_)) => {
             let message = "there is a Runtime resource; use deprovisionRuntime";
             return Err(ApiError::bad(reason::VALIDATION, message).about(runtime));
         }
-        Err(unseen) => {
-            let error = ApiError::new(Class::Overloaded, reason::INTERNAL, format!("{unseen}; try again"));
-            return Err(error.blaming(component::K8S).about(runtime));
-        }
+        Err(away @ Unseen::Away(_)) => return Err(away.into_error(runtime)),
     }
     api.runtimes.tombstone(runtime, api.now()).await?;
     tracing::info!(%runtime, by = request.caller.identity, "stored data of a runtime were removed on request");

@@ -16,8 +16,10 @@ use crate::{
     OperationKind,
     api::{Api, Begin},
     auth::{Caller, Scope, Tenancy},
+    clusters::Unseen,
     errors::{ApiError, reason},
     input::is_label_value,
+    ownership::OwnRuntime,
 };
 
 /// The headers a request is made under.
@@ -173,6 +175,16 @@ impl Request {
     pub(crate) async fn live_runtime(&self, id: &str, tenant: &Tenant) -> Result<Granted, ApiError> {
         let granted = self.runtime(id, tenant).await?;
         if granted.record.is_live() { Ok(granted) } else { Err(gone(granted.record.id)) }
+    }
+
+    /// The Runtime of a record as far as it can be seen; the operation looks again before it acts. One that is
+    /// somebody else's ends the request.
+    pub(crate) async fn observed(&self, record: &RuntimeRecord) -> Result<Option<OwnRuntime>, ApiError> {
+        match self.api.clusters.runtime(record).await {
+            Ok(runtime) => Ok(runtime),
+            Err(Unseen::Away(_)) => Ok(None),
+            Err(foreign @ Unseen::Foreign(_)) => Err(foreign.into_error(record.id)),
+        }
     }
 
     /// An operation the caller may see, and its kind.

@@ -10,14 +10,9 @@ use std::{
     time::Duration,
 };
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use futures::{StreamExt as _, stream};
-use secrecy::SecretString;
 use slipway_clients::chain;
-use slipway_kube::{
-    gardener_cluster,
-    wire::{Api, Error, Kind},
-};
+use slipway_kube::wire::{Api, Error, Kind};
 use slipway_model::{
     Timestamp,
     ports::{Clock, Random},
@@ -25,7 +20,7 @@ use slipway_model::{
     time::{mins, secs, spell},
 };
 
-use crate::{Metrics, agent, domain::Systems};
+use crate::{Metrics, agent, domain::Systems, resource, steps::Problem};
 
 /// How often each agent is looked at.
 const EVERY: Duration = secs(60);
@@ -111,16 +106,12 @@ impl Agents {
 
     /// What the agent says; none where there can be no agent yet.
     async fn look(&self, record: &RuntimeRecord) -> Result<Option<agent::Seen>, String> {
-        let Systems { control_plane, namespace, connect, .. } = &*self.systems;
-        let name = gardener_cluster::secret_name(&record.id.to_string());
-        let secret = match control_plane.get(&Kind::SECRET, namespace, &name).await {
-            Ok(secret) => secret,
-            Err(Error::NotFound) => return Ok(None),
-            Err(error) => return Err(chain(&error)),
+        let Some(runtime) = resource::look(&self.systems, record).await.map_err(Problem::into_message)? else {
+            return Ok(None);
         };
-        let text = secret["data"][gardener_cluster::SECRET_KEY].as_str().and_then(|text| STANDARD.decode(text).ok());
-        let Some(text) = text.and_then(|text| String::from_utf8(text).ok()) else { return Ok(None) };
-        let (transport, base) = connect(SecretString::from(text)).await?;
+        let kubeconfig = resource::kubeconfig(&self.systems, &runtime).await.map_err(Problem::into_message)?;
+        let Some(kubeconfig) = kubeconfig else { return Ok(None) };
+        let (transport, base) = (self.systems.connect)(kubeconfig.secret().clone()).await?;
         let api = Api::new(transport, Systems::CLUSTER, &base);
         match api.get(&Kind::COMPASS_CONNECTION, "", agent::CONNECTION).await {
             Ok(connection) => Ok(Some(agent::seen(Some(&connection)))),

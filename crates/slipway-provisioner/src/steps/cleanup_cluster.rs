@@ -12,18 +12,15 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use slipway_clients::chain;
 use slipway_engine::{Step, StepCtx, StepResult};
-use slipway_kube::{
-    gardener_cluster,
-    wire::{Api, Error, Kind},
-};
+use slipway_kube::wire::{Api, Error, Kind};
 use slipway_model::{Component, time::secs};
 
-use super::runtime_id;
+use super::{Problem, record, runtime_id};
 use crate::{
     domain::{Kubeconfig, Provisioner, wait_key},
-    reach,
+    ownership::OwnRuntime,
+    reach, resource,
 };
 
 const GROUP: &str = "servicecatalog.k8s.io";
@@ -45,15 +42,12 @@ impl Step<Provisioner> for CleanupCluster {
 
     async fn run(&self, ctx: &mut StepCtx<Provisioner>) -> StepResult {
         let deadline = ctx.systems().deadlines.cluster_cleanup;
-        let Ok(id) = runtime_id(ctx) else { return ctx.skip("this is not the instance of a runtime") };
-        match fetch(ctx, &gardener_cluster::secret_name(&id.to_string())).await {
-            Ok(true) => {}
-            Ok(false) => return ctx.done(),
-            Err(error) if error.is_temporary() => {
-                return ctx.retry_without_fail(chain(&error), error.pause_or(secs(10)));
-            }
-            Err(error) => return ctx.skip(chain(&error)),
+        match fetch(ctx).await {
+            Ok(Some(kubeconfig)) => ctx.memory().put(kubeconfig),
+            Ok(None) => return ctx.done(),
+            Err(problem) => return problem.pass_over(ctx),
         }
+        let Ok(id) = runtime_id(ctx) else { return ctx.skip("this is not the instance of a runtime") };
         let Ok(api) = reach::cluster(ctx).await else { return ctx.skip("the kubeconfig is of no use") };
         let force = ctx.running_for() >= deadline / 2;
         match clean(&api, &ctx.systems().cleanup_prefix, force).await {
@@ -64,32 +58,21 @@ impl Step<Provisioner> for CleanupCluster {
                 ctx.wait(Some(wait_key(id)), secs(20), sentence)
             }
             Ok(left) => ctx.skip(format!("{left} service instances are left")),
-            Err(error) if error.is_temporary() => ctx.retry_without_fail(chain(&error), error.pause_or(secs(10))),
-            Err(error) => ctx.skip(chain(&error)),
+            Err(error) => Problem::from(error).pass_over(ctx),
         }
     }
 }
 
-/// The kubeconfig; false if there is none, or the cluster sleeps.
-async fn fetch(ctx: &mut StepCtx<Provisioner>, name: &str) -> Result<bool, Error> {
-    use base64::{Engine as _, engine::general_purpose::STANDARD};
+/// The kubeconfig; none if there is none, or the cluster sleeps.
+async fn fetch(ctx: &mut StepCtx<Provisioner>) -> Result<Option<Kubeconfig>, Problem> {
     let systems = ctx.systems();
-    let id = name.trim_start_matches("kubeconfig-");
-    match systems.control_plane.get(&Kind::RUNTIME, &systems.namespace, id).await {
-        Ok(runtime) if runtime["status"]["hibernated"] == json!(true) => return Ok(false),
-        Ok(_) => {}
-        Err(Error::NotFound) => return Ok(false),
-        Err(error) => return Err(error),
+    let record = record(ctx).await?;
+    let is_awake =
+        |runtime: &OwnRuntime| runtime.status.as_ref().is_none_or(|status| status.facts.hibernated != Some(true));
+    match resource::look(&systems, &record).await?.filter(is_awake) {
+        Some(runtime) => resource::kubeconfig(&systems, &runtime).await,
+        None => Ok(None),
     }
-    let secret = match systems.control_plane.get(&Kind::SECRET, &systems.namespace, name).await {
-        Ok(secret) => secret,
-        Err(Error::NotFound) => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    let text = secret["data"][gardener_cluster::SECRET_KEY].as_str().and_then(|text| STANDARD.decode(text).ok());
-    let Some(text) = text.and_then(|text| String::from_utf8(text).ok()) else { return Ok(false) };
-    ctx.memory().put(Kubeconfig::new(text.into()));
-    Ok(true)
 }
 
 /// One round; answers how many instances are left.

@@ -8,17 +8,11 @@
 //! **When we give up:** when the manager has written none in the time of the stage it is in; the shortest
 //! of those is five minutes.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use secrecy::SecretString;
 use slipway_engine::{Step, StepCtx, StepResult};
-use slipway_kube::{
-    gardener_cluster,
-    wire::{Error, Kind},
-};
 use slipway_model::{Component, time::secs};
 
-use super::{Outcome, runtime_id, settle, wait};
-use crate::domain::{Kubeconfig, Provisioner};
+use super::{Outcome, record, settle, wait};
+use crate::{domain::Provisioner, resource};
 
 /// See the [module](self).
 pub struct FetchKubeconfig;
@@ -41,18 +35,11 @@ impl Step<Provisioner> for FetchKubeconfig {
 
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let systems = ctx.systems();
-    let name = gardener_cluster::secret_name(&runtime_id(ctx)?.to_string());
-    let secret = match systems.control_plane.get(&Kind::SECRET, &systems.namespace, &name).await {
-        Ok(secret) => Some(secret),
-        Err(Error::NotFound) => None,
-        Err(error) => return Err(error.into()),
-    };
-    let text = secret.as_ref().and_then(|secret| secret["data"][gardener_cluster::SECRET_KEY].as_str());
-    let text =
-        text.and_then(|text| String::from_utf8(STANDARD.decode(text).ok()?).ok()).filter(|text| !text.is_empty());
-    match text {
-        Some(text) => {
-            ctx.memory().put(Kubeconfig::new(SecretString::from(text)));
+    let record = record(ctx).await?;
+    let runtime = resource::look_at(&systems, &record).await?;
+    match resource::kubeconfig(&systems, &runtime).await? {
+        Some(kubeconfig) => {
+            ctx.memory().put(kubeconfig);
             Ok(ctx.done())
         }
         None => wait(ctx, secs(20), systems.deadlines.bindings, "waiting for the kubeconfig of the cluster"),

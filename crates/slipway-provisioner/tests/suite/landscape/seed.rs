@@ -212,6 +212,7 @@ async fn runtime(shared: &Shared, api: &Api) {
         sub_account: None,
         namespace: NAMESPACE,
         operation: uuid::Uuid::from_u128(1).into(),
+        created_at: shared.store.runtime(shared.id).await.expect("read").expect("stored").created_at,
     };
     let object = serde_json::to_value(mapping::runtime(&owner, &spec, &people())).expect("JSON");
     let name = shared.id.to_string();
