@@ -75,7 +75,7 @@ pub(super) async fn resolve(
     };
     let record = RuntimeRecord {
         id: runtime_id,
-        tenant: tenant.clone(),
+        tenant: Tenant::clone(&tenant),
         sub_account,
         shoot_name,
         project,

@@ -8,3 +8,4 @@ mod laws;
 mod matrix;
 mod pages;
 mod stories;
+mod strangers;

@@ -14,7 +14,7 @@ use slipway_clients::{ConnectionSettings, Credentials, SettingsBySystem, UsedBy,
 use slipway_model::ports::{Clock, Transport};
 use slipway_provisioner::{
     Deadlines, Settings,
-    auth::{Issuer, KeySet, Keys},
+    auth::{Issuer, KeySet, Keys, TENANT_CLAIM},
 };
 
 use crate::config::systems::{BadSetting, Section, read_section, used_by};
@@ -92,12 +92,19 @@ pub struct IssuerFile {
     /// What stands before the subject in an identity.
     #[serde(default)]
     pub prefix: String,
+    /// The claim of its tokens that says for which tenants they are good.
+    #[serde(default = "usual_claim")]
+    pub tenant_claim: String,
     /// The file with its keys, as JWKS.
     #[serde(default)]
     pub jwks_file: Option<PathBuf>,
     /// Where its keys are, as JWKS.
     #[serde(default)]
     pub jwks_url: Option<String>,
+}
+
+fn usual_claim() -> String {
+    TENANT_CLAIM.to_owned()
 }
 
 impl File {
@@ -180,7 +187,7 @@ impl IssuerFile {
             _ => return Err(wrong("give either jwks_file or jwks_url".to_owned())),
         };
         let Self { name, audience, prefix, .. } = self.clone();
-        Ok(Issuer { name, audience, prefix, keys })
+        Ok(Issuer { name, audience, prefix, tenant_claim: self.tenant_claim.clone(), keys })
     }
 }
 

@@ -17,19 +17,26 @@ use slipway_engine::{Event, SystemClock, SystemRandom};
 use slipway_model::{
     Class, OperationId, OperationState, ReplicaId, Timestamp,
     operation::Fields,
-    ports::{Claim, ClaimRequest, Clock, Commit, CommitOutcome, Next, Runtimes as _, Storage as _, Transport, Want},
+    ports::{
+        BoxFuture, Claim, ClaimRequest, Clock, Commit, CommitOutcome, Next, Runtimes as _, Storage as _, Transport,
+        Want,
+    },
     runtime_record::RuntimeId,
     time::hours,
 };
 use slipway_provisioner::{
     Api, Catalogue, OperationKind, Settings,
-    auth::{Gate, LocalIssuer, Scope},
+    auth::{EVERY_TENANT, Gate, LocalIssuer, Scope},
     clusters::Clusters,
     graphql::ports::EnginePort,
+    http::Sockets,
 };
 use slipway_sim::{Listening, systems::director::Director};
 use slipway_store::MemoryStore;
-use tokio::{sync::broadcast, task::JoinHandle};
+use tokio::{
+    sync::{broadcast, watch},
+    task::JoinHandle,
+};
 
 pub(crate) const AUDIENCE: &str = "provisioner";
 pub(crate) const TENANT: &str = "acme";
@@ -56,6 +63,52 @@ impl EnginePort for IdleEngine {
     }
 }
 
+/// Time that moves when a test says so.
+pub(crate) struct HandClock {
+    began: Timestamp,
+    passed: watch::Sender<Duration>,
+    sleepers: watch::Sender<Vec<Duration>>,
+}
+
+impl Default for HandClock {
+    fn default() -> Self {
+        let began = SystemClock::default().wall();
+        Self { began, passed: watch::Sender::new(Duration::ZERO), sleepers: watch::Sender::new(Vec::new()) }
+    }
+}
+
+impl HandClock {
+    pub(crate) fn pass(&self, time: Duration) {
+        self.passed.send_modify(|passed| *passed += time);
+    }
+
+    /// Ends when somebody has gone to sleep for about so long; until then it would be too early to let it pass.
+    pub(crate) async fn until_somebody_sleeps(&self, time: Duration) {
+        let about = |slept: &Duration| slept.abs_diff(time) < Duration::from_secs(2);
+        self.sleepers.subscribe().wait_for(|all| all.iter().any(about)).await.expect("there");
+    }
+}
+
+impl Clock for HandClock {
+    fn wall(&self) -> Timestamp {
+        self.began + self.monotonic()
+    }
+
+    fn monotonic(&self) -> Duration {
+        *self.passed.borrow()
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        let (until, mut passed) = (self.monotonic() + duration, self.passed.subscribe());
+        self.sleepers.send_modify(|all| all.push(duration));
+        Box::pin(async move {
+            if passed.wait_for(|passed| *passed >= until).await.is_err() {
+                std::future::pending().await
+            }
+        })
+    }
+}
+
 pub(crate) struct Bench {
     pub(crate) url: String,
     pub(crate) store: Arc<MemoryStore>,
@@ -63,6 +116,7 @@ pub(crate) struct Bench {
     pub(crate) director: Option<Director>,
     pub(crate) issuer: LocalIssuer,
     pub(crate) router: axum::Router,
+    pub(crate) sockets: Sockets,
     http: reqwest::Client,
     news: broadcast::Sender<Event>,
     held: Mutex<HashMap<OperationId, Claim>>,
@@ -107,19 +161,35 @@ impl Bench {
         Self::with(Settings::default(), true).await
     }
 
-    pub(crate) async fn with(mut settings: Settings, has_director: bool) -> Self {
-        static TLS: Once = Once::new();
-        TLS.call_once(|| {
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        });
-        settings.trusted_callers.push("broker".to_owned());
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-        let store = Arc::new(MemoryStore::new(clock.clone()));
+    pub(crate) async fn with(settings: Settings, has_director: bool) -> Self {
         let kube = Server::start(kube_sandbox::Settings::default()).await.expect("a Kubernetes API");
         let control_plane = kube.add_cluster(CONTROL_PLANE).await.expect("a cluster");
         for definition in slipway_kube::crds::all() {
             control_plane.create(serde_json::to_value(definition).expect("JSON")).await.expect("served");
         }
+        Self::on(kube, settings, has_director, Arc::new(SystemClock::default())).await
+    }
+
+    /// Another one on the same control plane, with a database of its own.
+    pub(crate) async fn beside(other: &Self) -> Self {
+        Self::on(other.kube.clone(), Settings::default(), false, Arc::new(SystemClock::default())).await
+    }
+
+    /// One whose time a test makes.
+    pub(crate) async fn by_hand(settings: Settings) -> (Self, Arc<HandClock>) {
+        let clock = Arc::new(HandClock::default());
+        let kube = Server::start(kube_sandbox::Settings::default()).await.expect("a Kubernetes API");
+        kube.add_cluster(CONTROL_PLANE).await.expect("a cluster");
+        (Self::on(kube, settings, false, clock.clone()).await, clock)
+    }
+
+    async fn on(kube: Server, mut settings: Settings, has_director: bool, clock: Arc<dyn Clock>) -> Self {
+        static TLS: Once = Once::new();
+        TLS.call_once(|| {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        });
+        settings.trusted_callers.push("broker".to_owned());
+        let store = Arc::new(MemoryStore::new(clock.clone()));
         let key = LocalIssuer::new_key().expect("a key");
         let issuer = LocalIssuer::with_key("tests", &key).expect("an issuer");
         let news = broadcast::Sender::new(64);
@@ -143,21 +213,40 @@ impl Bench {
             catalogue: Catalogue::built_in(),
             metrics: Arc::default(),
         };
-        let router = slipway_provisioner::http::router(Arc::new(api));
+        let sockets = Sockets::new(&api.settings.limits);
+        let router = slipway_provisioner::http::router(Arc::new(api), sockets.clone());
         let served = router.clone();
         let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", socket.local_addr().expect("an address"));
         let task = tokio::spawn(async move { axum::serve(socket, served).await.expect("serves") });
         let http = reqwest::Client::builder().no_proxy().build().expect("a client");
         let held = Mutex::default();
-        Self { url, store, kube, director: simulated, issuer, router, http, news, held, task, _director_door: door }
+        Self {
+            url,
+            store,
+            kube,
+            director: simulated,
+            issuer,
+            router,
+            sockets,
+            http,
+            news,
+            held,
+            task,
+            _director_door: door,
+        }
     }
 
-    /// A token with these scopes.
+    /// A token with these scopes, good for every tenant.
     pub(crate) fn token(&self, subject: &str, scopes: &[Scope]) -> String {
+        self.token_for(subject, scopes, &[EVERY_TENANT])
+    }
+
+    /// A token with these scopes, good for these tenants.
+    pub(crate) fn token_for(&self, subject: &str, scopes: &[Scope], tenants: &[&str]) -> String {
         let scopes: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
         let now = SystemClock::default().wall();
-        self.issuer.token(subject, AUDIENCE, &scopes, now, hours(1)).expect("signed")
+        self.issuer.token(subject, AUDIENCE, &scopes, tenants, now, hours(1)).expect("signed")
     }
 
     /// A request by the tests' usual caller: everything allowed, no right to move tenants.
