@@ -153,7 +153,7 @@ pub struct Limits {
     /// Errors an operation shows.
     pub errors_shown: usize,
     /// WebSockets at once: whoever opens one has not shown a token yet.
-    pub sockets: usize,
+    pub sockets: u16,
     /// Bytes of a message over a WebSocket. Nothing large is asked there: mutations are not taken.
     pub socket_message_bytes: usize,
 }

@@ -60,8 +60,8 @@ pub struct Sockets {
 impl Sockets {
     /// As many as the limits allow.
     pub fn new(limits: &Limits) -> Self {
-        let most = u32::try_from(limits.sockets.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
-        Self { most, places: Arc::new(Semaphore::new(limits.sockets)), stopping: watch::Sender::new(false) }
+        let most = u32::from(limits.sockets);
+        Self { most, places: Arc::new(Semaphore::new(limits.sockets.into())), stopping: watch::Sender::new(false) }
     }
 
     /// Closes all of them and lets no other in; ends when they are gone.

@@ -211,6 +211,13 @@ mod tests {
             load(&format!("{issuer}settings:\n  project: dev\ndeadlines:\n  installation: 7200\n")).expect("a file");
         assert_eq!((file.settings.project.as_str(), file.deadlines.installation.as_secs()), ("dev", 7200));
         assert!(file.systems.is_empty(), "no registry, and the Lifecycle Manager installs");
+        assert_eq!(file.issuers[0].tenant_claim, "tenants");
+        let bound = load(&format!("{issuer}  tenant_claim: accounts\nsettings:\n  tenants: {{ ann: [acme] }}\n"))
+            .expect("a file");
+        assert_eq!(
+            (bound.issuers[0].tenant_claim.as_str(), bound.settings.tenants["ann"][0].as_str()),
+            ("accounts", "acme")
+        );
         let empty = load("listen: 127.0.0.1:0\n").expect_err("nobody can come in").to_string();
         assert!(empty.contains("issuers is empty"), "{empty}");
         let misspelt = load(&format!("{issuer}directr: 1\n")).expect_err("unknown").to_string();
