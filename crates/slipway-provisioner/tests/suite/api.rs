@@ -10,6 +10,7 @@ mod deprovision;
 mod director;
 mod documents;
 mod fuzz;
+mod hand_clock;
 mod hostile;
 mod ownership;
 mod probes;

@@ -38,6 +38,9 @@ enum Comes {
     Before(&'static str),
 }
 
+/// A request: to which system, how, and where.
+type Sent = (&'static str, Method, String);
+
 /// A wire that notes what is sent, and on which a stranger may come in the middle.
 struct Watched {
     inner: Arc<dyn Transport>,
@@ -46,7 +49,7 @@ struct Watched {
     theirs: Value,
     comes: Comes,
     has_come: AtomicBool,
-    sent: Arc<Mutex<Vec<(&'static str, Method, String)>>>,
+    sent: Arc<Mutex<Vec<Sent>>>,
 }
 
 impl Transport for Watched {
@@ -105,7 +108,7 @@ fn is_untouched(cluster: &Cluster, name: &str, theirs: &Value) -> bool {
 
 struct Told {
     operation: Operation,
-    sent: Vec<(&'static str, Method, String)>,
+    sent: Vec<Sent>,
 }
 
 async fn run(landscape: &Landscape, clock: Arc<dyn Clock>, comes: Comes) -> Told {

@@ -10,7 +10,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{
-    bench::{Bench, HandClock, TENANT},
+    bench::{Bench, TENANT},
+    hand_clock::HandClock,
     subscription::{Socket, begun, connect, say},
 };
 
