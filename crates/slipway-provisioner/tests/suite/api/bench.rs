@@ -17,10 +17,7 @@ use slipway_engine::{Event, SystemClock, SystemRandom};
 use slipway_model::{
     Class, OperationId, OperationState, ReplicaId, Timestamp,
     operation::Fields,
-    ports::{
-        BoxFuture, Claim, ClaimRequest, Clock, Commit, CommitOutcome, Next, Runtimes as _, Storage as _, Transport,
-        Want,
-    },
+    ports::{Claim, ClaimRequest, Clock, Commit, CommitOutcome, Next, Runtimes as _, Storage as _, Transport, Want},
     runtime_record::RuntimeId,
     time::hours,
 };
