@@ -52,6 +52,9 @@ pub const CLEANUP_RESOURCES: &str = "shoot.gardener.cloud/cleanup-kubernetes-res
 /// On a Shoot, Gardener's: the same for webhooks.
 pub const CLEANUP_WEBHOOKS: &str = "shoot.gardener.cloud/cleanup-webhooks-finalize-grace-period-seconds";
 
+/// On a Runtime, the provisioner's: the stored record it was made for. One without is nobody's whom the provisioner
+/// knows, whatever it is called.
+pub const RECORD: &str = "provisioner.slipway.io/record";
 /// On a Runtime, the provisioner's: the operation that last wrote it.
 pub const OPERATION_ID: &str = "provisioner.slipway.io/operation-id";
 /// On a Runtime, the provisioner's: the runtime's name for people; free text does not fit a label.

@@ -15,12 +15,39 @@ use slipway_kube::{
     },
     gardener_cluster,
 };
-use slipway_model::runtime_record::RuntimeId;
+use slipway_model::{
+    Component, Reason,
+    runtime_record::{RuntimeId, RuntimeRecord},
+};
+
+use crate::{
+    errors::{ApiError, Class},
+    ownership::{Foreign, OwnRuntime},
+};
 
 /// Why something cannot be seen, in words for whoever asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Unseen(String);
+pub enum Unseen {
+    /// Kubernetes does not tell; trying again later may help.
+    #[error("{0}")]
+    Away(String),
+    /// It is not the runtime's.
+    #[error(transparent)]
+    Foreign(#[from] Foreign),
+}
+
+impl Unseen {
+    /// For a client whose request needs what is not seen.
+    pub(crate) fn into_error(self, runtime: RuntimeId) -> ApiError {
+        let error = match &self {
+            Self::Away(why) => {
+                ApiError::new(Class::Overloaded, Reason::ProvisionerInternal, format!("{why}; try again"))
+            }
+            Self::Foreign(foreign) => ApiError::new(Class::Forbidden, Reason::TenantMismatch, foreign.to_string()),
+        };
+        error.blaming(Component::ProvisionerK8s).about(runtime)
+    }
+}
 
 /// Looks at Runtimes and kubeconfigs.
 #[derive(Clone)]
@@ -35,14 +62,24 @@ impl Clusters {
         Self { control_plane, namespace: namespace.into() }
     }
 
-    /// The Runtime; none if there is none (yet, or any more).
-    pub async fn runtime(&self, id: RuntimeId) -> Result<Option<Runtime>, Unseen> {
+    /// The Runtime of a record; none if there is none (yet, or any more).
+    pub async fn runtime(&self, record: &RuntimeRecord) -> Result<Option<OwnRuntime>, Unseen> {
+        let found = self.named(record.id).await?;
+        Ok(found.map(|runtime| OwnRuntime::prove(runtime, record)).transpose()?)
+    }
+
+    /// Whether there is a Runtime of this id, whosever it is.
+    pub async fn has(&self, id: RuntimeId) -> Result<bool, Unseen> {
+        Ok(self.named(id).await?.is_some())
+    }
+
+    async fn named(&self, id: RuntimeId) -> Result<Option<Runtime>, Unseen> {
         self.look("Runtime", Ask::get(&RUNTIMES, &self.namespace, &id.to_string())).await
     }
 
     /// The kubeconfig; none if the manager has written none yet.
-    pub async fn kubeconfig(&self, id: RuntimeId) -> Result<Option<SecretString>, Unseen> {
-        let name = gardener_cluster::secret_name(&id.to_string());
+    pub async fn kubeconfig(&self, runtime: &OwnRuntime) -> Result<Option<SecretString>, Unseen> {
+        let name = gardener_cluster::secret_name(runtime.name());
         let secret: Option<Value> = self.look("kubeconfig Secret", Ask::get(&SECRETS, &self.namespace, &name)).await?;
         Ok(secret.as_ref().and_then(kubeconfig_in))
     }
@@ -55,7 +92,7 @@ impl Clusters {
                 (None, "Timeout") => "Kubernetes did not answer in time".to_owned(),
                 (None, _) => "Kubernetes cannot be reached".to_owned(),
             };
-            Unseen(format!("the {what} cannot be read: {why}"))
+            Unseen::Away(format!("the {what} cannot be read: {why}"))
         })
     }
 }

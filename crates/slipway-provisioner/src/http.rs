@@ -20,6 +20,7 @@ use axum::{
 use serde_json::{Value, json};
 use slipway_model::{OperationId, Reason, ports::StoreError};
 
+pub use self::socket::Sockets;
 use crate::{
     api::Api,
     errors::ApiError,
@@ -31,19 +32,20 @@ use crate::{
 pub struct Listener {
     pub(crate) api: Arc<Api>,
     pub(crate) schema: Arc<Schema>,
+    pub(crate) sockets: Sockets,
 }
 
 impl Listener {
     /// Serves this API.
-    pub fn new(api: Arc<Api>) -> Self {
+    pub fn new(api: Arc<Api>, sockets: Sockets) -> Self {
         let schema = Arc::new(schema(&api.settings));
-        Self { api, schema }
+        Self { api, schema, sockets }
     }
 }
 
 /// The service.
 #[rustfmt::skip]
-pub fn router(api: Arc<Api>) -> Router {
+pub fn router(api: Arc<Api>, sockets: Sockets) -> Router {
     Router::new()
         .route("/graphql",         get(graphql::by_query).post(graphql::by_body))
         .route("/",                get(explorer::page))
@@ -52,7 +54,7 @@ pub fn router(api: Arc<Api>) -> Router {
         .route("/readyz",          get(readyz))
         .fallback(|| async { refusal(StatusCode::NOT_FOUND, &ApiError::bad(Reason::Validation, "there is nothing at this path; GraphQL is at /graphql")) })
         .method_not_allowed_fallback(|| async { refusal(StatusCode::METHOD_NOT_ALLOWED, &ApiError::bad(Reason::Validation, "this path is called with another method; the header Allow names it")) })
-        .with_state(Listener::new(api))
+        .with_state(Listener::new(api, sockets))
 }
 
 /// Ready while the database answers: a row that cannot be there is asked for.

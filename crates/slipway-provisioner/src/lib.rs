@@ -20,6 +20,7 @@ pub mod juniper_gaps;
 pub mod mapping;
 pub mod metrics;
 pub mod operation_kind;
+pub mod ownership;
 pub mod processes;
 pub mod reach;
 pub mod registration;

@@ -17,11 +17,14 @@ use slipway_kube::{
     },
 };
 use slipway_model::{
-    OperationId,
+    OperationId, Timestamp,
     runtime_record::{RuntimeId, SubAccount, Tenant},
 };
 
-use crate::input::{ClusterSecrets, ClusterSpec, is_label_value, spec::OidcSpec};
+use crate::{
+    input::{ClusterSecrets, ClusterSpec, is_label_value, spec::OidcSpec},
+    ownership::mark,
+};
 
 mod table;
 
@@ -47,6 +50,8 @@ pub struct Owner<'a> {
     pub namespace: &'a str,
     /// The operation that writes it.
     pub operation: OperationId,
+    /// When its record was stored: the proof of whose it is.
+    pub created_at: Timestamp,
 }
 
 /// The Runtime of a cluster.
@@ -88,6 +93,7 @@ fn labels_of(owner: &Owner<'_>, spec: &ClusterSpec) -> BTreeMap<String, String> 
 
 fn annotations_of(owner: &Owner<'_>, spec: &ClusterSpec) -> BTreeMap<String, String> {
     let mut all = BTreeMap::from([
+        (annotations::RECORD.to_owned(), mark(owner.created_at)),
         (annotations::OPERATION_ID.to_owned(), owner.operation.to_string()),
         (annotations::DISPLAY_NAME.to_owned(), spec.info.name.clone()),
     ]);

@@ -12,7 +12,7 @@ use slipway_clients::{call::Class as CallClass, chain, director};
 use slipway_model::{
     Component, Reason, Timestamp,
     ports::{Clock, Runtimes},
-    runtime_record::{DirectorIntent, IntentState, Tenant},
+    runtime_record::{DirectorIntent, IntentState, RuntimeId, Tenant},
     time::secs,
 };
 
@@ -100,6 +100,18 @@ impl Registrar<'_> {
                 answer => return answer,
             }
         }
+    }
+
+    /// Refused unless the tenant has a registration of this id: everything later is done in its name.
+    pub async fn check_registered(&self, tenant: &Tenant, id: RuntimeId) -> Result<(), ApiError> {
+        let found = self.in_time(self.director.runtime(tenant.as_str(), &id.to_string())).await;
+        found.map(drop).map_err(|error| match error {
+            director::Error::NotFound => {
+                let message = format!("the Director has no runtime {id} of this tenant; register it first");
+                ApiError::field("id", "V14", message).about(id)
+            }
+            other => api_error(&other).about(id),
+        })
     }
 
     async fn find(&self, tenant: &Tenant, key: &str) -> Result<Option<String>, director::Error> {

@@ -1,9 +1,14 @@
 //! The Runtime resource as the steps see it: what is stored becomes one, and what its status says.
 
+use serde_json::Value;
 use slipway_engine::{StepCtx, StepError};
 use slipway_kube::{
     Runtime, RuntimeState,
-    access::{Ask, Error, resource::RUNTIMES},
+    access::{
+        Ask, Error, Exactly,
+        resource::{RUNTIMES, SECRETS},
+    },
+    gardener_cluster,
 };
 use slipway_model::{
     Component, Reason,
@@ -11,9 +16,11 @@ use slipway_model::{
 };
 
 use crate::{
-    domain::{Provisioner, Systems},
+    clusters::kubeconfig_in,
+    domain::{Kubeconfig, Provisioner, Systems},
     input::{ClusterSecrets, ClusterSpec, Version},
     mapping,
+    ownership::{Foreign, OwnRuntime},
     steps::Problem,
 };
 
@@ -55,18 +62,41 @@ fn read(stored: &ConfigRevision) -> Result<(ClusterSpec, ClusterSecrets), Proble
     ))
 }
 
-/// The Runtime in the control plane; none if there is none.
-pub(crate) async fn look(systems: &Systems, record: &RuntimeRecord) -> Result<Option<Runtime>, Problem> {
+/// The Runtime of a record; none if there is none. One that is not the record's is an error.
+pub(crate) async fn look(systems: &Systems, record: &RuntimeRecord) -> Result<Option<OwnRuntime>, Problem> {
+    Ok(sight(systems, record).await??)
+}
+
+/// The same where one that is not the record's is no error.
+pub(crate) async fn sight(
+    systems: &Systems,
+    record: &RuntimeRecord,
+) -> Result<Result<Option<OwnRuntime>, Foreign>, Problem> {
     let ask = Ask::get(&RUNTIMES, &systems.namespace, &record.id.to_string());
-    Ok(systems.control_plane.find(ask).await?)
+    let found: Option<Runtime> = systems.control_plane.find(ask).await?;
+    Ok(found.map(|runtime| OwnRuntime::prove(runtime, record)).transpose())
 }
 
 /// The same where it must be there.
-pub(crate) async fn look_at(systems: &Systems, record: &RuntimeRecord) -> Result<Runtime, Problem> {
+pub(crate) async fn look_at(systems: &Systems, record: &RuntimeRecord) -> Result<OwnRuntime, Problem> {
     look(systems, record).await?.ok_or_else(|| {
         let message = format!("the Runtime resource {} is gone", record.id);
         Problem::last(StepError::new(Reason::RuntimeGone, "the cluster was deleted", message))
     })
+}
+
+/// The kubeconfig that the manager has written for a Runtime; none if there is none yet.
+pub(crate) async fn kubeconfig(systems: &Systems, runtime: &OwnRuntime) -> Result<Option<Kubeconfig>, Problem> {
+    let name = gardener_cluster::secret_name(runtime.name());
+    let secret: Option<Value> = systems.control_plane.find(Ask::get(&SECRETS, &systems.namespace, &name)).await?;
+    Ok(secret.as_ref().and_then(kubeconfig_in).map(Kubeconfig::new))
+}
+
+/// Asks for the end of this very Runtime.
+pub(crate) async fn delete(systems: &Systems, runtime: &OwnRuntime) -> Result<(), Problem> {
+    let only = Exactly::this(&runtime.metadata);
+    let ask = Ask::delete(&RUNTIMES, &systems.namespace, runtime.name(), &only);
+    Ok(systems.control_plane.tell(ask).await?)
 }
 
 /// Writes the Runtime; answers its generation. A Kubernetes version below the one the cluster has is
@@ -74,7 +104,7 @@ pub(crate) async fn look_at(systems: &Systems, record: &RuntimeRecord) -> Result
 pub(crate) async fn write(
     ctx: &mut StepCtx<Provisioner>,
     record: &RuntimeRecord,
-    present: Option<&Runtime>,
+    present: Option<&OwnRuntime>,
 ) -> Result<(i64, Option<String>), Problem> {
     let systems = ctx.systems();
     let (mut spec, secrets) = configuration(ctx, record).await?;
@@ -88,15 +118,33 @@ pub(crate) async fn write(
         sub_account: record.sub_account.as_ref(),
         namespace: &systems.namespace,
         operation: ctx.op().id,
+        created_at: record.created_at,
     };
     let runtime = mapping::runtime(&owner, &spec, &secrets);
     let object =
         serde_json::to_value(&runtime).map_err(|error| Problem::last(StepError::internal(error.to_string())))?;
-    let (name, manager) = (record.id.to_string(), Systems::FIELD_MANAGER);
-    let written = systems.control_plane.send(Ask::apply(&RUNTIMES, &systems.namespace, &name, manager, object)).await?;
+    let written = put(&systems, record, present, object).await?;
     let nameless = || Error::garbage("it has no generation");
     let generation = written["metadata"]["generation"].as_i64().ok_or_else(nameless)?;
     Ok((generation, kept))
+}
+
+/// Writes over the Runtime that was seen, or makes a new one. Whatever else bears its name by now stays as it is.
+async fn put(
+    systems: &Systems,
+    record: &RuntimeRecord,
+    present: Option<&OwnRuntime>,
+    object: Value,
+) -> Result<Value, Error> {
+    let Systems { control_plane, namespace, .. } = systems;
+    let (name, manager) = (record.id.to_string(), Systems::FIELD_MANAGER);
+    let ask = match present {
+        Some(present) => {
+            Ask::apply(&RUNTIMES, namespace, &name, manager, object).only_if(&Exactly::this(&present.metadata))
+        }
+        None => Ask::apply_new(&RUNTIMES, namespace, &name, manager, object),
+    };
+    control_plane.send(ask).await
 }
 
 /// The version the cluster has, if it is above the wanted one.
@@ -157,7 +205,7 @@ fn failure(runtime: &Runtime, codes: &[&str]) -> StepError {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

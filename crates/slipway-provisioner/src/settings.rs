@@ -19,10 +19,12 @@ pub struct Settings {
     pub namespace: String,
     /// What happens when a caller names another tenant than the stored one.
     pub tenant_policy: TenantPolicy,
-    /// Identities that may move a runtime to another tenant: the broker's.
+    /// Identities that may act for every tenant and move a runtime to another one: the broker's.
     pub trusted_callers: Vec<String>,
     /// Scopes of callers whose tokens carry none, by identity: service accounts of Kubernetes.
     pub scopes: BTreeMap<String, Vec<String>>,
+    /// Tenants of callers whose tokens carry none, by identity; `*` is every one.
+    pub tenants: BTreeMap<String, Vec<String>>,
     /// For how long a repeated provisioning is answered with the first one, in seconds.
     pub idempotency_window_seconds: u64,
     /// For how long a removed runtime is remembered, in days.
@@ -49,6 +51,7 @@ impl Default for Settings {
             tenant_policy: TenantPolicy::ReassignTrusted,
             trusted_callers: Vec::new(),
             scopes: BTreeMap::new(),
+            tenants: BTreeMap::new(),
             idempotency_window_seconds: hours(24).as_secs(),
             retention_days: 90,
             introspection: true,
@@ -176,6 +179,10 @@ pub struct Limits {
     pub min_volume_gb: Option<i32>,
     /// Errors an operation shows.
     pub errors_shown: usize,
+    /// WebSockets at once: whoever opens one has not shown a token yet.
+    pub sockets: u16,
+    /// Bytes of a message over a WebSocket. Nothing large is asked there: mutations are not taken.
+    pub socket_message_bytes: usize,
 }
 
 impl Default for Limits {
@@ -189,6 +196,8 @@ impl Default for Limits {
             administrators: 100,
             min_volume_gb: None,
             errors_shown: 20,
+            sockets: 256,
+            socket_message_bytes: 64 * 1024,
         }
     }
 }

@@ -29,6 +29,7 @@ use crate::{
         request::Request,
     },
     input::{ClusterSecrets, ClusterSpec, KymaSecrets, KymaSpec},
+    ownership::OwnRuntime,
     settings::Agent,
 };
 
@@ -62,7 +63,7 @@ pub async fn assemble(request: &Request, record: &RuntimeRecord) -> Result<Runti
 
     let runtime = observed(request, record, &mut problems).await;
     let may_see_secrets = request.caller.may(Scope::SecretsRead);
-    let kubeconfig = kubeconfig(request, record, may_see_secrets, &mut problems).await;
+    let kubeconfig = kubeconfig(request, record, runtime.as_ref(), &mut problems).await;
 
     let stored = api.runtimes.config(record.id, None).await?;
     let cluster_config = match stored {
@@ -70,7 +71,7 @@ pub async fn assemble(request: &Request, record: &RuntimeRecord) -> Result<Runti
             let spec: ClusterSpec = readable(stored.spec.to())?;
             let secrets = readable(ClusterSecrets::open(stored.secrets.as_ref()))?;
             let shown = may_see_secrets.then_some(&secrets);
-            Some(view::cluster(&spec, shown, runtime.as_ref()))
+            Some(view::cluster(&spec, shown, runtime.as_deref()))
         }
         None => {
             problems.push(Error::of("the configuration of the cluster is no longer stored"));
@@ -79,7 +80,7 @@ pub async fn assemble(request: &Request, record: &RuntimeRecord) -> Result<Runti
     };
     let kyma_config = kyma(api.runtimes.kyma(record.id).await, may_see_secrets)?;
 
-    let hibernation_status = hibernation(runtime.as_ref());
+    let hibernation_status = hibernation(runtime.as_deref());
     if hibernation_status.is_none() && record.is_live() {
         problems.push(Error::of("whether the cluster sleeps is not known yet"));
     }
@@ -104,12 +105,12 @@ fn readable<T>(read: Result<T, serde_json::Error>) -> Result<T, ApiError> {
     })
 }
 
-async fn observed(request: &Request, record: &RuntimeRecord, problems: &mut Vec<Error>) -> Option<Runtime> {
+async fn observed(request: &Request, record: &RuntimeRecord, problems: &mut Vec<Error>) -> Option<OwnRuntime> {
     if !record.is_live() {
         problems.push(Error::of("the runtime has been deprovisioned; what is shown was asked for last"));
         return None;
     }
-    match request.api.clusters.runtime(record.id).await {
+    match request.api.clusters.runtime(record).await {
         Ok(Some(runtime)) => Some(runtime),
         Ok(None) => {
             problems.push(Error::of("there is no Runtime resource (yet); what is shown was asked for last"));
@@ -122,21 +123,26 @@ async fn observed(request: &Request, record: &RuntimeRecord, problems: &mut Vec<
     }
 }
 
-/// Never an empty text: the known client takes fewer than ten characters for a broken one.
+/// Never an empty text: the known client takes fewer than ten characters for a broken one. Only that of a Runtime which
+/// is proven to be the record's.
 async fn kubeconfig(
     request: &Request,
     record: &RuntimeRecord,
-    may_see_secrets: bool,
+    runtime: Option<&OwnRuntime>,
     problems: &mut Vec<Error>,
 ) -> Option<String> {
     if !record.is_live() {
         return None;
     }
-    if !may_see_secrets {
+    if !request.caller.may(Scope::SecretsRead) {
         problems.push(Error::of(format!("the kubeconfig needs the scope {}", Scope::SecretsRead.as_str())));
         return None;
     }
-    match request.api.clusters.kubeconfig(record.id).await {
+    let Some(runtime) = runtime else {
+        problems.push(Error::of("there is no kubeconfig to be shown without the Runtime resource it belongs to"));
+        return None;
+    };
+    match request.api.clusters.kubeconfig(runtime).await {
         Ok(Some(kubeconfig)) => Some(kubeconfig.expose_secret().to_owned()),
         Ok(None) => {
             problems.push(Error::of("there is no kubeconfig yet"));

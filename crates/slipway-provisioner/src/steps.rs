@@ -69,7 +69,8 @@ use slipway_model::{
 
 use crate::{
     domain::{Provisioner, Trouble, wait_key},
-    installer,
+    errors, installer,
+    ownership::Foreign,
 };
 
 /// Errors are tried again after as long as they have lasted already, which doubles the pause each time,
@@ -98,6 +99,19 @@ impl Problem {
         Self { error, passes: true, pause: None }
     }
 
+    /// How a step ends that must not hold up those after it.
+    pub(crate) fn pass_over(self, ctx: &mut StepCtx<Provisioner>) -> StepResult {
+        match self.passes {
+            true => ctx.retry_without_fail(self.error.message, self.pause.unwrap_or(secs(10))),
+            false => ctx.skip(self.error.message),
+        }
+    }
+
+    /// In a sentence.
+    pub(crate) fn into_message(self) -> String {
+        self.error.message
+    }
+
     fn pausing(mut self, pause: Duration) -> Self {
         self.pause = Some(pause).filter(|pause| !pause.is_zero());
         self
@@ -123,6 +137,13 @@ impl From<access::Error> for Problem {
         };
         let said = StepError::new(Reason::foreign(reason), "the Kubernetes API does not work", described(&error));
         Self { error: said, passes: error.is_temporary(), pause: None }.pausing(error.pause_or(Duration::ZERO))
+    }
+}
+
+impl From<Foreign> for Problem {
+    fn from(foreign: Foreign) -> Self {
+        let user = "the cluster of this name belongs to somebody else";
+        Self::last(StepError::new(Reason::TenantMismatch, user, foreign.to_string()))
     }
 }
 

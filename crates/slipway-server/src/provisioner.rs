@@ -16,7 +16,7 @@ use slipway_provisioner::{
     Api, Installer, Metrics, Provisioner, Systems,
     auth::{Gate, Issuer},
     clusters::Clusters,
-    http,
+    http::{self, Sockets},
     jobs::{agents::Agents, intents::Intents, tombstones::Tombstones},
     reach, registry,
     watch::Watch,
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use self::figures::Figures;
 pub use self::file::{File, FileError, IssuerFile};
 use crate::systems::{HealthFigures, Outside};
-pub use slipway_provisioner::auth::{LocalIssuer, Scope};
+pub use slipway_provisioner::auth::{EVERY_TENANT, LocalIssuer, Scope};
 
 /// Why the role does not start. Each is one sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +87,7 @@ pub struct ProvisionerRole {
     stopping: CancellationToken,
     clock: Arc<dyn Clock>,
     grace: Duration,
+    sockets: Sockets,
     serving: JoinSet<()>,
     rounds: JoinSet<()>,
 }
@@ -138,6 +139,7 @@ impl ProvisionerRole {
             config,
         }));
         let retention = file.settings.retention();
+        let sockets = Sockets::new(&file.settings.limits);
         let stale_after = Duration::from_secs(file.settings.agent.stale_after_seconds);
         let api = Arc::new(Api {
             store: storage,
@@ -154,7 +156,7 @@ impl ProvisionerRole {
 
         let stopping = CancellationToken::new();
         let (mut serving, mut rounds) = (JoinSet::new(), JoinSet::new());
-        let (router, stop) = (http::router(api), stopping.clone());
+        let (router, stop) = (http::router(api, sockets.clone()), stopping.clone());
         serving.spawn(async move {
             let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
             if let Err(error) = served {
@@ -187,7 +189,7 @@ impl ProvisionerRole {
         let tombstones = Tombstones { runtimes, clock: clock.clone(), random, retention };
         rounds.spawn(async move { tombstones.run().await });
         tracing::info!(%address, "the provisioner listens");
-        Ok(Self { engine, address, metrics_address, stopping, clock, grace, serving, rounds })
+        Ok(Self { engine, address, metrics_address, stopping, clock, grace, sockets, serving, rounds })
     }
 
     /// Where it listens.
@@ -208,12 +210,12 @@ impl ProvisionerRole {
     /// Stops in good order: accepts nothing new, lets requests and running steps end within the grace, and
     /// gives all operations back so that another replica goes on at once.
     pub async fn stop(self) {
-        let Self { engine, stopping, clock, grace, mut serving, mut rounds, .. } = self;
+        let Self { engine, stopping, clock, grace, sockets, mut serving, mut rounds, .. } = self;
         rounds.shutdown().await;
         stopping.cancel();
         tokio::select! {
             biased;
-            () = async { while serving.join_next().await.is_some() {} } => {}
+            ((), ()) = async { tokio::join!(sockets.close(), async { while serving.join_next().await.is_some() {} }) } => {}
             () = clock.sleep(grace) => tracing::warn!("some requests did not end within the grace period"),
         }
         serving.shutdown().await;

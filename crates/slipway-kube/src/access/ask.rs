@@ -154,6 +154,14 @@ impl Ask {
         Self { body: Some(("application/apply-patch+yaml", object)), ..ask }
     }
 
+    /// The same for an object that is not there: no field of others is taken, so that one which somebody else made in
+    /// this moment is a conflict and stays as it is.
+    pub fn apply_new(resource: &'static Resource, namespace: &str, name: &str, manager: &str, object: Value) -> Self {
+        let mut ask = Self::new(Verb::Patch, resource, namespace, name);
+        ask.query.push(("fieldManager", manager.to_owned()));
+        Self { body: Some(("application/apply-patch+yaml", object)), ..ask }
+    }
+
     /// Merge patch: only what `change` names, and only of this object.
     pub fn merge(resource: &'static Resource, namespace: &str, name: &str, only: &Exactly, change: Value) -> Self {
         let ask = Self::new(Verb::Patch, resource, namespace, name);

@@ -2,6 +2,9 @@
 
 use super::keys::Keys;
 
+/// The claim with the tenants of a token, unless an issuer has another one.
+pub const TENANT_CLAIM: &str = "tenants";
+
 /// An issuer we know.
 #[derive(Clone)]
 pub struct Issuer {
@@ -11,6 +14,8 @@ pub struct Issuer {
     pub audience: String,
     /// What stands before the subject in an identity, so that two issuers cannot vouch for the same one.
     pub prefix: String,
+    /// The claim that says for which tenants a token is good: a text or a list.
+    pub tenant_claim: String,
     /// Its keys.
     pub keys: Keys,
 }

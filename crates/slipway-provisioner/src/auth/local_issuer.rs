@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use slipway_model::Timestamp;
 
 use super::{
-    issuer::Issuer,
+    issuer::{Issuer, TENANT_CLAIM},
     keys::{KeySet, Keys},
 };
 
@@ -59,22 +59,24 @@ impl LocalIssuer {
             name: self.name.clone(),
             audience: audience.into(),
             prefix: String::new(),
+            tenant_claim: TENANT_CLAIM.to_owned(),
             keys: Keys::Known(Arc::new(keys)),
         }
     }
 
-    /// A token for somebody.
+    /// A token for somebody, good for these tenants.
     pub fn token(
         &self,
         subject: &str,
         audience: &str,
         scopes: &[&str],
+        tenants: &[&str],
         now: Timestamp,
         valid_for: Duration,
     ) -> Result<String, NoKey> {
         let seconds = |at: Timestamp| at.as_micros() / 1_000_000;
         self.sign(&json!({
-            "iss": self.name, "sub": subject, "aud": [audience], "scope": scopes.join(" "),
+            "iss": self.name, "sub": subject, "aud": [audience], "scope": scopes.join(" "), TENANT_CLAIM: tenants,
             "iat": seconds(now), "exp": seconds(now + valid_for),
         }))
     }

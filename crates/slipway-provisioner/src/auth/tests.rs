@@ -28,7 +28,7 @@ async fn ask(gate: &Gate, token: &str) -> Result<Caller, ApiError> {
 async fn a_good_token_names_its_holder_and_what_it_may() {
     let local = issuer("me");
     let now = SystemClock::default().wall();
-    let token = local.token("ann", AUDIENCE, &["runtime:read", "other"], now, hours(1)).expect("signed");
+    let token = local.token("ann", AUDIENCE, &["runtime:read", "other"], &["acme"], now, hours(1)).expect("signed");
     let caller = ask(&gate(&local), &token).await.expect("accepted");
     assert_eq!(caller.identity, "ann");
     assert!(caller.may(Scope::Read) && !caller.may(Scope::Write));
@@ -110,10 +110,50 @@ async fn scopes_can_be_given_by_configuration_and_two_issuers_cannot_vouch_for_o
     };
     let now = SystemClock::default().wall();
     for (issuer, identity, is_trusted) in [(&ours, "broker", true), (&theirs, "theirs:broker", false)] {
-        let token = issuer.token("broker", AUDIENCE, &[], now, hours(1)).expect("signed");
+        let token = issuer.token("broker", AUDIENCE, &[], &[], now, hours(1)).expect("signed");
         let caller = gate.caller_with(Some(&format!("Bearer {token}")), &settings).await.expect("accepted");
         assert_eq!((caller.identity.as_str(), caller.trusted), (identity, is_trusted));
         assert_eq!(caller.may(Scope::Admin), is_trusted);
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_good_for_the_tenants_it_names_and_for_those_an_operator_has_bound() {
+    let local = issuer("me");
+    let mut known = local.issuer(AUDIENCE);
+    "accounts".clone_into(&mut known.tenant_claim);
+    let gate = Gate::new(vec![known], Arc::new(SystemClock::default()));
+    let bound = |identity: &str, tenant: &str| (identity.to_owned(), vec![tenant.to_owned()]);
+    let settings = Settings {
+        tenants: [bound("ben", "acme"), bound("cat", "*")].into(),
+        trusted_callers: vec!["broker".to_owned()],
+        ..Settings::default()
+    };
+    for (subject, claimed, tenants) in [
+        ("ann", json!("acme"), vec!["acme"]),
+        ("ann", json!(["acme", "other"]), vec!["acme", "other"]),
+        ("ann", json!("*"), vec!["acme", "other", "third"]),
+        ("ann", json!(["acme", 7]), vec![]),
+        ("ann", json!({"acme": true}), vec![]),
+        ("ann", json!(null), vec![]),
+        ("ann", json!("acme other"), vec![]),
+        ("ben", json!(null), vec!["acme"]),
+        ("ben", json!("other"), vec!["acme", "other"]),
+        ("cat", json!(null), vec!["acme", "other", "third"]),
+        ("broker", json!(null), vec!["acme", "other", "third"]),
+    ] {
+        let claims = json!({"iss": "me", "sub": subject, "aud": AUDIENCE, "exp": seconds(600), "accounts": claimed,
+            "tenants": ["third"]});
+        let token = local.sign(&claims).expect("signed");
+        let caller = gate.caller_with(Some(&format!("Bearer {token}")), &settings).await.expect("accepted");
+        for tenant in ["acme", "other", "third"] {
+            let granted = caller.act_for(tenant.parse().expect("a tenant"));
+            assert_eq!(granted.is_ok(), tenants.contains(&tenant), "{subject} {claimed} {tenant}");
+            if let Err(error) = granted {
+                assert_eq!((error.class.code(), &error.reason), (403, &Reason::TenantMismatch));
+                assert!(error.message.contains("header tenant") && error.message.contains("settings.tenants"));
+            }
+        }
     }
 }
 
@@ -134,6 +174,7 @@ async fn tokens_of_other_issuers_are_checked_by_their_published_keys() {
         name: "me".to_owned(),
         audience: AUDIENCE.to_owned(),
         prefix: String::new(),
+        tenant_claim: TENANT_CLAIM.to_owned(),
         keys: Keys::Known(Arc::new(keys)),
     };
     let gate = Gate::new(vec![foreign], Arc::new(SystemClock::default()));

@@ -6,6 +6,7 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
+use serde_json::Value;
 use slipway_model::{Timestamp, time::secs};
 
 /// Clocks of two machines may differ by so much.
@@ -55,6 +56,9 @@ pub(super) struct Claims {
     scope: Option<OneOrMany>,
     #[serde(default)]
     scp: Option<OneOrMany>,
+    /// All of them, for those whose name an operator chooses.
+    #[serde(skip)]
+    all: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -80,6 +84,12 @@ impl OneOrMany {
 }
 
 impl Claims {
+    /// The texts of the claim of this name: one, or a list. What is no text says nothing.
+    pub(super) fn texts(&self, name: &str) -> Vec<String> {
+        let texts = OneOrMany::deserialize(&self.all[name]).unwrap_or_default();
+        texts.all().to_vec()
+    }
+
     /// What the issuer allows: one text with spaces, or a list, under either of two names.
     pub(super) fn scopes(&self) -> Vec<String> {
         let given = self.scope.iter().chain(&self.scp).flat_map(OneOrMany::all);
@@ -108,15 +118,20 @@ impl Token {
         let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| Problem::Malformed);
         Ok(Self {
             header: serde_json::from_slice(&decode(header)?).map_err(|_| Problem::Malformed)?,
-            claims: serde_json::from_slice(&decode(claims)?).map_err(|_| Problem::Malformed)?,
+            claims: read(&decode(claims)?).map_err(|_| Problem::Malformed)?,
             signed: format!("{header}.{claims}").into_bytes(),
             signature: decode(signature)?,
         })
     }
 }
 
-/// Whether a token is good for us now.
-pub(super) fn check(token: &Token, is_signed: bool, audience: &str, now: Timestamp) -> Result<(), Problem> {
+fn read(claims: &[u8]) -> serde_json::Result<Claims> {
+    let all: Value = serde_json::from_slice(claims)?;
+    Ok(Claims { all: all.clone(), ..serde_json::from_value(all)? })
+}
+
+/// Whether a token is good for us now; answers until when.
+pub(super) fn check(token: &Token, is_signed: bool, audience: &str, now: Timestamp) -> Result<Timestamp, Problem> {
     let claims = &token.claims;
     let at = |seconds: f64| Timestamp::from_micros((seconds * 1e6) as i64);
     match () {
@@ -126,6 +141,6 @@ pub(super) fn check(token: &Token, is_signed: bool, audience: &str, now: Timesta
         () if !(claims.exp.is_finite() && at(claims.exp) + LEEWAY > now) => Err(Problem::Expired),
         () if claims.nbf.is_some_and(|nbf| !(nbf.is_finite() && at(nbf) <= now + LEEWAY)) => Err(Problem::NotYet),
         () if claims.sub.is_empty() || claims.sub.chars().any(char::is_control) => Err(Problem::Nobody),
-        () => Ok(()),
+        () => Ok(at(claims.exp) + LEEWAY),
     }
 }

@@ -7,10 +7,7 @@ use super::{
     outputs::CleanUpRuntimeDataResult,
     request::{Request, runtime_id},
 };
-use crate::{
-    auth::Scope,
-    errors::{ApiError, Class},
-};
+use crate::{auth::Scope, clusters::Unseen, errors::ApiError};
 
 pub(super) async fn resolve(request: &Request, id: String) -> Result<CleanUpRuntimeDataResult, ApiError> {
     let tenant = request.writes(Scope::Admin)?;
@@ -27,16 +24,14 @@ pub(super) async fn resolve(request: &Request, id: String) -> Result<CleanUpRunt
     if let Some(running) = api.last_operation(runtime).await?.filter(|operation| !operation.state.is_finished()) {
         return Err(ApiError::busy(&running).about(runtime));
     }
-    match api.clusters.runtime(runtime).await {
-        Ok(None) => {}
+    match api.clusters.runtime(&granted.record).await {
+        // One that is somebody else's stays, and the record that has no other can only be forgotten.
+        Ok(None) | Err(Unseen::Foreign(_)) => {}
         Ok(Some(_)) => {
             let message = "there is a Runtime resource; use deprovisionRuntime";
             return Err(ApiError::bad(Reason::Validation, message).about(runtime));
         }
-        Err(unseen) => {
-            let error = ApiError::new(Class::Overloaded, Reason::ProvisionerInternal, format!("{unseen}; try again"));
-            return Err(error.blaming(Component::ProvisionerK8s).about(runtime));
-        }
+        Err(away @ Unseen::Away(_)) => return Err(away.into_error(runtime)),
     }
     api.runtimes.tombstone(runtime, api.now()).await?;
     tracing::info!(%runtime, by = request.caller.identity, "stored data of a runtime were removed on request");

@@ -24,6 +24,7 @@ pub(super) async fn resolve(request: &Request, id: String) -> Result<String, Api
             None => Err(ApiError::not_found("runtime", runtime).about(runtime)),
         };
     }
+    request.observed(&granted.record).await?;
     let has_kyma = api.runtimes.kyma(runtime).await?.is_some();
     let kind = if has_kyma { OperationKind::Deprovision } else { OperationKind::DeprovisionNoInstall };
     match request.start(&granted, kind, "deprovisionRuntime", Change::default()).await {

@@ -23,7 +23,7 @@ async fn sleep(request: &Request, id: String, hibernated: bool) -> Result<Operat
     let granted = request.live_runtime(&id, &tenant).await?;
     let runtime = granted.record.id;
     if hibernated {
-        let observed = request.api.clusters.runtime(runtime).await.ok().flatten();
+        let observed = request.observed(&granted.record).await?;
         let facts = observed.as_ref().and_then(|observed| observed.status.as_ref()).map(|status| &status.facts);
         if let Some(facts) = facts.filter(|facts| facts.hibernation_possible == Some(false)) {
             let why = facts.hibernation_message.as_deref().unwrap_or("Gardener does not say why");

@@ -44,12 +44,19 @@ pub(super) async fn resolve(
         return replay(request, &there, &tenant, &wanted.cluster).await;
     }
 
+    if let Some(id) = chosen_id {
+        check_free(api, id).await?;
+    }
     let operation_id = api.draw_operation();
     let key = operation_id.to_string();
     let registrar = registrar(api);
     let (runtime_id, director_id, director_owned) = match (chosen_id, &registrar) {
         // The caller registered it, and will take that back.
-        (Some(id), registrar) => (id, registrar.is_some().then(|| id.to_string()), false),
+        (Some(id), Some(registrar)) => {
+            registrar.check_registered(&tenant, id).await?;
+            (id, Some(id.to_string()), false)
+        }
+        (Some(id), None) => (id, None, false),
         (None, Some(registrar)) => {
             let given = registrar.register(&key, &tenant, &wanted.cluster.info, api.now()).await?;
             match given.parse::<RuntimeId>() {
@@ -67,7 +74,7 @@ pub(super) async fn resolve(
     };
     let record = RuntimeRecord {
         id: runtime_id,
-        tenant: tenant.clone(),
+        tenant: Tenant::clone(&tenant),
         sub_account,
         shoot_name,
         project,
@@ -93,6 +100,21 @@ pub(super) async fn resolve(
             Err(ApiError::new(crate::errors::Class::Overloaded, Reason::DbAlreadyExists, message))
         }
     }
+}
+
+/// An id may be chosen that nobody has: a Runtime of that name in the control plane is somebody's, and what cannot be
+/// asked cannot be ruled out. The operation proves it once more when it writes.
+async fn check_free(api: &Api, id: RuntimeId) -> Result<(), ApiError> {
+    match api.clusters.has(id).await {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(taken(id)),
+        Err(unseen) => Err(unseen.into_error(id)),
+    }
+}
+
+fn taken(id: RuntimeId) -> ApiError {
+    let message = format!("runtime {id} is there already; choose another id, or leave it out");
+    ApiError::field("id", "V14", message).about(id)
 }
 
 fn registrar(api: &Api) -> Option<Registrar<'_>> {
@@ -156,10 +178,7 @@ async fn store(
         Accepted::New(operation) => Ok(Stored::New(Box::new(operation), kind, director_id)),
         Accepted::NameTaken(there) => Ok(Stored::Raced(Box::new(there), Box::new(cluster))),
         // One that is busy is there, too; what it is busy with is told to its tenant only, by its status.
-        Accepted::IdTaken(_) | Accepted::Busy(_) => {
-            let message = format!("runtime {id} is there already; choose another id, or leave it out");
-            Err(ApiError::field("id", "V14", message).about(id))
-        }
+        Accepted::IdTaken(_) | Accepted::Busy(_) => Err(taken(id)),
         Accepted::Gone(_) => {
             Err(ApiError::field("id", "V14", format!("runtime {id} has been deprovisioned; choose another id"))
                 .about(id))

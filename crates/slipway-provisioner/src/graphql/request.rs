@@ -15,9 +15,11 @@ use slipway_model::{
 use crate::{
     OperationKind,
     api::{Api, Begin},
-    auth::{Caller, Scope, Tenancy},
+    auth::{ActingTenant, Caller, Scope, Tenancy},
+    clusters::Unseen,
     errors::ApiError,
     input::is_label_value,
+    ownership::OwnRuntime,
 };
 
 /// The headers a request is made under.
@@ -107,13 +109,13 @@ impl Request {
     }
 
     /// Every query begins here: the caller may read, the document does not ask for too much, and a
-    /// tenant is named. Answers the tenant.
-    pub(crate) fn reads(&self) -> Result<Tenant, ApiError> {
+    /// tenant is named that the caller may act for. Answers the tenant.
+    pub(crate) fn reads(&self) -> Result<ActingTenant, ApiError> {
         self.enters(Scope::Read)
     }
 
     /// Every mutation begins here.
-    pub(crate) fn writes(&self, scope: Scope) -> Result<Tenant, ApiError> {
+    pub(crate) fn writes(&self, scope: Scope) -> Result<ActingTenant, ApiError> {
         if self.is_over_socket {
             return Err(ApiError::bad(
                 Reason::Validation,
@@ -123,7 +125,7 @@ impl Request {
         self.enters(scope)
     }
 
-    fn enters(&self, scope: Scope) -> Result<Tenant, ApiError> {
+    fn enters(&self, scope: Scope) -> Result<ActingTenant, ApiError> {
         let most = self.api.settings.limits.root_fields;
         let before = self.entered.fetch_add(1, Ordering::Relaxed);
         if before >= most {
@@ -137,10 +139,12 @@ impl Request {
         }
         let wrong =
             || ApiError::field("header.tenant", "text", "must be 1 to 63 letters, digits, dots, dashes or underscores");
-        given.parse::<Tenant>().ok().filter(|_| is_label_value(given)).ok_or_else(wrong)
+        let tenant = given.parse::<Tenant>().ok().filter(|_| is_label_value(given)).ok_or_else(wrong)?;
+        self.caller.act_for(tenant)
     }
 
-    /// The subaccount; only a provisioning reads it.
+    /// The subaccount; only a provisioning reads it. It is written down for whoever pays and opens nothing, so that it
+    /// needs no proof beside the tenant's.
     pub(crate) fn sub_account(&self) -> Result<Option<SubAccount>, ApiError> {
         let Some(given) = self.names.sub_account.as_deref().filter(|given| !given.is_empty()) else { return Ok(None) };
         let wrong = || {
@@ -154,7 +158,7 @@ impl Request {
     }
 
     /// A runtime the caller may see under this tenant. The tenant is checked before anything is told.
-    pub(crate) async fn runtime(&self, id: &str, tenant: &Tenant) -> Result<Granted, ApiError> {
+    pub(crate) async fn runtime(&self, id: &str, tenant: &ActingTenant) -> Result<Granted, ApiError> {
         let id = runtime_id(id, "id")?;
         let record =
             self.api.runtimes.runtime(id).await?.ok_or_else(|| ApiError::not_found("runtime", id).about(id))?;
@@ -162,7 +166,7 @@ impl Request {
     }
 
     /// The same for a runtime that is at hand.
-    pub(crate) fn grant(&self, record: RuntimeRecord, tenant: &Tenant) -> Result<Granted, ApiError> {
+    pub(crate) fn grant(&self, record: RuntimeRecord, tenant: &ActingTenant) -> Result<Granted, ApiError> {
         match self.caller.tenancy(&record, tenant, self.api.settings.tenant_policy)? {
             Tenancy::Same => Ok(Granted { record, moved: None }),
             Tenancy::Moved(moved) => Ok(Granted { record, moved: Some(moved) }),
@@ -170,13 +174,27 @@ impl Request {
     }
 
     /// The same for a runtime that must live.
-    pub(crate) async fn live_runtime(&self, id: &str, tenant: &Tenant) -> Result<Granted, ApiError> {
+    pub(crate) async fn live_runtime(&self, id: &str, tenant: &ActingTenant) -> Result<Granted, ApiError> {
         let granted = self.runtime(id, tenant).await?;
         if granted.record.is_live() { Ok(granted) } else { Err(gone(granted.record.id)) }
     }
 
+    /// The Runtime of a record as far as it can be seen; the operation looks again before it acts. One that is
+    /// somebody else's ends the request.
+    pub(crate) async fn observed(&self, record: &RuntimeRecord) -> Result<Option<OwnRuntime>, ApiError> {
+        match self.api.clusters.runtime(record).await {
+            Ok(runtime) => Ok(runtime),
+            Err(Unseen::Away(_)) => Ok(None),
+            Err(foreign @ Unseen::Foreign(_)) => Err(foreign.into_error(record.id)),
+        }
+    }
+
     /// An operation the caller may see, and its kind.
-    pub(crate) async fn operation(&self, id: &str, tenant: &Tenant) -> Result<(Operation, OperationKind), ApiError> {
+    pub(crate) async fn operation(
+        &self,
+        id: &str,
+        tenant: &ActingTenant,
+    ) -> Result<(Operation, OperationKind), ApiError> {
         let id: OperationId = id.parse().map_err(|problem| ApiError::field("id", "V14", format!("{problem}")))?;
         let unknown = || ApiError::not_found("operation", id);
         let operation = match self.api.store.operation(id).await {

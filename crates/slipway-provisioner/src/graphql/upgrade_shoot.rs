@@ -47,7 +47,7 @@ pub(super) async fn living(request: &Request, record: &RuntimeRecord) -> Result<
     };
     let spec: ClusterSpec = stored.spec.to().map_err(unreadable)?;
     let secrets = ClusterSecrets::open(stored.secrets.as_ref()).map_err(unreadable)?;
-    let runtime = api.clusters.runtime(record.id).await.ok().flatten();
+    let runtime = request.observed(record).await?;
     let facts = runtime.as_ref().and_then(|runtime| runtime.status.as_ref()).map(|status| &status.facts);
     Ok(Living {
         actual_version: facts.and_then(|facts| facts.kubernetes_version.clone()),

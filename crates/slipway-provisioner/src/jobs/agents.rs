@@ -12,13 +12,7 @@ use std::{
 
 use futures::{StreamExt as _, stream};
 use serde_json::Value;
-use slipway_kube::{
-    access::{
-        Ask,
-        resource::{COMPASS_CONNECTIONS, SECRETS},
-    },
-    gardener_cluster,
-};
+use slipway_kube::access::{Ask, resource::COMPASS_CONNECTIONS};
 use slipway_model::{
     Timestamp,
     ports::{Clock, Random},
@@ -26,7 +20,12 @@ use slipway_model::{
     time::{mins, secs, spell},
 };
 
-use crate::{Metrics, agent, clusters::kubeconfig_in, domain::Systems, steps::described};
+use crate::{
+    Metrics, agent,
+    domain::Systems,
+    resource,
+    steps::{Problem, described},
+};
 
 /// How often each agent is looked at.
 const EVERY: Duration = secs(60);
@@ -112,12 +111,12 @@ impl Agents {
 
     /// What the agent says; none where there can be no agent yet.
     async fn look(&self, record: &RuntimeRecord) -> Result<Option<agent::Seen>, String> {
-        let Systems { control_plane, namespace, connect, .. } = &*self.systems;
-        let name = gardener_cluster::secret_name(&record.id.to_string());
-        let secret: Option<Value> =
-            control_plane.find(Ask::get(&SECRETS, namespace, &name)).await.map_err(|error| described(&error))?;
-        let Some(kubeconfig) = secret.as_ref().and_then(kubeconfig_in) else { return Ok(None) };
-        let cluster = connect(kubeconfig).await?;
+        let Some(runtime) = resource::look(&self.systems, record).await.map_err(Problem::into_message)? else {
+            return Ok(None);
+        };
+        let kubeconfig = resource::kubeconfig(&self.systems, &runtime).await.map_err(Problem::into_message)?;
+        let Some(kubeconfig) = kubeconfig else { return Ok(None) };
+        let cluster = (self.systems.connect)(kubeconfig.secret().clone()).await?;
         let connection: Option<Value> = cluster
             .find_if_served(Ask::get(&COMPASS_CONNECTIONS, "", agent::CONNECTION))
             .await

@@ -36,7 +36,14 @@ fn rendered(gardener: &Value) -> (Value, Vec<String>) {
     let tenant = Tenant::EXAMPLE.parse().expect("example");
     let id = RuntimeId::EXAMPLE.parse().expect("example");
     let operation = OperationId::from(uuid::Uuid::from_u128(1));
-    let owner = Owner { id, tenant: &tenant, sub_account: None, namespace: "kcp-system", operation };
+    let owner = Owner {
+        id,
+        tenant: &tenant,
+        sub_account: None,
+        namespace: "kcp-system",
+        operation,
+        created_at: Timestamp::default(),
+    };
     let runtime = runtime(&owner, &wanted.cluster, &wanted.secrets);
     (serde_json::to_value(runtime).expect("JSON"), wanted.warnings)
 }

@@ -13,20 +13,17 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use slipway_engine::{Step, StepCtx, StepResult};
-use slipway_kube::{
-    access::{
-        Access, Ask, Class, Error, Resource,
-        resource::{CLUSTER_SERVICE_BROKERS, CLUSTER_SERVICE_CLASSES, RUNTIMES, SECRETS, SERVICE_INSTANCES},
-    },
-    gardener_cluster,
+use slipway_kube::access::{
+    Access, Ask, Class, Error, Resource,
+    resource::{CLUSTER_SERVICE_BROKERS, CLUSTER_SERVICE_CLASSES, SERVICE_INSTANCES},
 };
 use slipway_model::{Component, time::secs};
 
-use super::{described, runtime_id};
+use super::{Problem, record, runtime_id};
 use crate::{
-    clusters::kubeconfig_in,
     domain::{Kubeconfig, Provisioner, wait_key},
-    reach,
+    ownership::OwnRuntime,
+    reach, resource,
 };
 
 /// See the [module](self).
@@ -43,15 +40,12 @@ impl Step<Provisioner> for CleanupCluster {
 
     async fn run(&self, ctx: &mut StepCtx<Provisioner>) -> StepResult {
         let deadline = ctx.systems().deadlines.cluster_cleanup;
-        let Ok(id) = runtime_id(ctx) else { return ctx.skip("this is not the instance of a runtime") };
-        match fetch(ctx, &gardener_cluster::secret_name(&id.to_string())).await {
-            Ok(true) => {}
-            Ok(false) => return ctx.done(),
-            Err(error) if error.is_temporary() => {
-                return ctx.retry_without_fail(described(&error), error.pause_or(secs(10)));
-            }
-            Err(error) => return ctx.skip(described(&error)),
+        match fetch(ctx).await {
+            Ok(Some(kubeconfig)) => ctx.memory().put(kubeconfig),
+            Ok(None) => return ctx.done(),
+            Err(problem) => return problem.pass_over(ctx),
         }
+        let Ok(id) = runtime_id(ctx) else { return ctx.skip("this is not the instance of a runtime") };
         let Ok(api) = reach::cluster(ctx).await else { return ctx.skip("the kubeconfig is of no use") };
         let force = ctx.running_for() >= deadline / 2;
         match clean(&api, &ctx.systems().cleanup_prefix, force).await {
@@ -62,25 +56,21 @@ impl Step<Provisioner> for CleanupCluster {
                 ctx.wait(Some(wait_key(id)), secs(20), sentence)
             }
             Ok(left) => ctx.skip(format!("{left} service instances are left")),
-            Err(error) if error.is_temporary() => ctx.retry_without_fail(described(&error), error.pause_or(secs(10))),
-            Err(error) => ctx.skip(described(&error)),
+            Err(error) => Problem::from(error).pass_over(ctx),
         }
     }
 }
 
-/// The kubeconfig; false if there is none, or the cluster sleeps.
-async fn fetch(ctx: &mut StepCtx<Provisioner>, name: &str) -> Result<bool, Error> {
+/// The kubeconfig; none if there is none, or the cluster sleeps.
+async fn fetch(ctx: &mut StepCtx<Provisioner>) -> Result<Option<Kubeconfig>, Problem> {
     let systems = ctx.systems();
-    let id = name.trim_start_matches("kubeconfig-");
-    let (control_plane, namespace) = (&systems.control_plane, &systems.namespace);
-    let runtime: Option<Value> = control_plane.find(Ask::get(&RUNTIMES, namespace, id)).await?;
-    if runtime.is_none_or(|runtime| runtime["status"]["hibernated"] == json!(true)) {
-        return Ok(false);
+    let record = record(ctx).await?;
+    let is_awake =
+        |runtime: &OwnRuntime| runtime.status.as_ref().is_none_or(|status| status.facts.hibernated != Some(true));
+    match resource::look(&systems, &record).await?.filter(is_awake) {
+        Some(runtime) => resource::kubeconfig(&systems, &runtime).await,
+        None => Ok(None),
     }
-    let secret: Option<Value> = control_plane.find(Ask::get(&SECRETS, namespace, name)).await?;
-    let Some(text) = secret.as_ref().and_then(kubeconfig_in) else { return Ok(false) };
-    ctx.memory().put(Kubeconfig::new(text));
-    Ok(true)
 }
 
 /// One round; answers how many instances are left.

@@ -36,6 +36,7 @@ impl Step<Provisioner> for CreateRuntimeResource {
 
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let record = record(ctx).await?;
-    let (generation, _) = resource::write(ctx, &record, None).await?;
+    let present = resource::look(&ctx.systems(), &record).await?;
+    let (generation, _) = resource::write(ctx, &record, present.as_ref()).await?;
     Ok(ctx.done_with(move |data| data.generation = Some(generation)))
 }

@@ -8,11 +8,10 @@
 //! again.
 
 use slipway_engine::{Step, StepCtx, StepResult};
-use slipway_kube::access::{Ask, resource::RUNTIMES};
 use slipway_model::Component;
 
-use super::{Outcome, runtime_id, settle};
-use crate::domain::Provisioner;
+use super::{Outcome, record, settle};
+use crate::{domain::Provisioner, resource};
 
 /// See the [module](self).
 pub struct DeleteRuntimeResource;
@@ -35,7 +34,9 @@ impl Step<Provisioner> for DeleteRuntimeResource {
 
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let systems = ctx.systems();
-    let id = runtime_id(ctx)?.to_string();
-    systems.control_plane.tell(Ask::delete(&RUNTIMES, &systems.namespace, &id)).await?;
+    let record = record(ctx).await?;
+    if let Some(runtime) = resource::look(&systems, &record).await? {
+        resource::delete(&systems, &runtime).await?;
+    }
     Ok(ctx.done())
 }

@@ -8,19 +8,11 @@
 //! **When we give up:** when the manager has written none in the time of the stage it is in; the shortest
 //! of those is five minutes.
 
-use serde_json::Value;
 use slipway_engine::{Step, StepCtx, StepResult};
-use slipway_kube::{
-    access::{Ask, resource::SECRETS},
-    gardener_cluster,
-};
 use slipway_model::{Component, time::secs};
 
-use super::{Outcome, runtime_id, settle, wait};
-use crate::{
-    clusters::kubeconfig_in,
-    domain::{Kubeconfig, Provisioner},
-};
+use super::{Outcome, record, settle, wait};
+use crate::{domain::Provisioner, resource};
 
 /// See the [module](self).
 pub struct FetchKubeconfig;
@@ -43,11 +35,11 @@ impl Step<Provisioner> for FetchKubeconfig {
 
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let systems = ctx.systems();
-    let name = gardener_cluster::secret_name(&runtime_id(ctx)?.to_string());
-    let secret: Option<Value> = systems.control_plane.find(Ask::get(&SECRETS, &systems.namespace, &name)).await?;
-    match secret.as_ref().and_then(kubeconfig_in) {
-        Some(text) => {
-            ctx.memory().put(Kubeconfig::new(text));
+    let record = record(ctx).await?;
+    let runtime = resource::look_at(&systems, &record).await?;
+    match resource::kubeconfig(&systems, &runtime).await? {
+        Some(kubeconfig) => {
+            ctx.memory().put(kubeconfig);
             Ok(ctx.done())
         }
         None => wait(ctx, secs(20), systems.deadlines.bindings, "waiting for the kubeconfig of the cluster"),

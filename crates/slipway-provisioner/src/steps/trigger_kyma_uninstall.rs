@@ -11,7 +11,7 @@ use slipway_engine::{Step, StepCtx, StepResult};
 use slipway_model::{Component, time::secs};
 
 use super::record;
-use crate::domain::Provisioner;
+use crate::{domain::Provisioner, resource};
 
 /// See the [module](self).
 pub struct TriggerKymaUninstall;
@@ -30,6 +30,10 @@ impl Step<Provisioner> for TriggerKymaUninstall {
         let Ok(record) = record(ctx).await else {
             return ctx.retry_without_fail("the runtime cannot be read", secs(10));
         };
+        // The installer goes by the id as well.
+        if let Err(problem) = resource::look(&systems, &record).await {
+            return problem.pass_over(ctx);
+        }
         match systems.installer.remove(&systems, &record).await {
             Ok(()) => ctx.done(),
             Err(error) if error.is_temporary => ctx.retry_without_fail(error.message, error.pause.unwrap_or(secs(10))),

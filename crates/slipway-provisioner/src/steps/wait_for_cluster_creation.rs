@@ -41,7 +41,7 @@ async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let runtime = resource::look_at(&systems, &record).await?;
     match resource::progress(&runtime, ctx.data().generation, true) {
         Progress::Ready => {
-            let seed = runtime.status.and_then(|status| status.facts.seed_name);
+            let seed = runtime.status.as_ref().and_then(|status| status.facts.seed_name.clone());
             Ok(ctx.done_with(move |data| data.seed.clone_from(&seed)))
         }
         Progress::Failed(error) => Ok(ctx.fail(error)),

@@ -40,7 +40,8 @@ impl Step<Provisioner> for WaitForClusterDeletion {
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let systems = ctx.systems();
     let record = record(ctx).await?;
-    let Some(runtime) = resource::look(&systems, &record).await? else { return Ok(ctx.done()) };
+    // One that is not the record's came after it: the record's is gone.
+    let Ok(Some(runtime)) = resource::sight(&systems, &record).await? else { return Ok(ctx.done()) };
     // What failed before the deletion says nothing about the deletion.
     let is_about_deletion = runtime
         .status

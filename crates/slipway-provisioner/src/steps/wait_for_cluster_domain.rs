@@ -40,7 +40,7 @@ async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let record = record(ctx).await?;
     let runtime = resource::look_at(&systems, &record).await?;
     let progress = resource::progress(&runtime, ctx.data().generation, true);
-    match (runtime.status.and_then(|status| status.facts.domain), progress) {
+    match (runtime.status.as_ref().and_then(|status| status.facts.domain.clone()), progress) {
         (Some(domain), _) => Ok(ctx.done_with(move |data| data.domain = Some(domain.clone()))),
         // A manager that tells no domains is not waited for any longer than for the cluster.
         (None, Progress::Ready) => Ok(ctx.done()),

@@ -250,6 +250,16 @@ impl Landscape {
         }
     }
 
+    /// The world as earlier operations left it; else it comes about with the first call.
+    pub(crate) async fn seed(&self) {
+        self.shared.seeded.get_or_init(|| seed::seed(&self.shared)).await;
+    }
+
+    /// The Runtime as an earlier operation would have written it.
+    pub(crate) async fn object(&self) -> Value {
+        seed::object(&self.shared).await
+    }
+
     /// Stores the request; what is accepted here is what the engine finds.
     pub(crate) fn accept(&self, new: &NewOperation) {
         seed::accept(&self.shared, new).now_or_never().expect("memory does not wait");

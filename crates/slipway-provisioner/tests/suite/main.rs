@@ -7,6 +7,7 @@ mod laws;
 mod matrix;
 mod pages;
 mod stories;
+mod strangers;
 
 use slipway_model::ProcessKey;
 use slipway_provisioner::{OperationKind, registry};

@@ -215,7 +215,7 @@ async fn mutate(database: &Database, clients: usize, length: Duration) -> Result
     };
     let role = ProvisionerRole::start(given).await.map_err(|error| text(&error))?;
     let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
-    let token = issuer.token("bench", "bench", &scopes, SystemClock::default().wall(), hours(1));
+    let token = issuer.token("bench", "bench", &scopes, &["acme"], SystemClock::default().wall(), hours(1));
     let token = token.map_err(|error| text(&error))?;
     let http = reqwest::Client::builder().no_proxy().build().map_err(|error| text(&error))?;
     let url = format!("http://{}/graphql", role.address());

@@ -12,7 +12,7 @@ use slipway_engine::EngineConfig;
 use slipway_model::ports::{Runtimes, Storage};
 use slipway_server::{
     Clock as _, Server, SystemClock,
-    provisioner::{File, Given, LocalIssuer, ProvisionerRole, Scope},
+    provisioner::{EVERY_TENANT, File, Given, LocalIssuer, ProvisionerRole, Scope},
     systems::SettingsBySystem,
 };
 use slipway_sim::{Systems, agent::Agents, garden::Pace, ground::CONTROL_PLANE, systems::reconciler};
@@ -139,11 +139,11 @@ fn issuer(folder: &Folder) -> Result<LocalIssuer, UpError> {
     LocalIssuer::with_key(ISSUER, &bytes).map_err(|_| damaged())
 }
 
-/// A fresh token for the person at the keyboard, with every scope.
+/// A fresh token for the person at the keyboard, with every scope and for every tenant.
 fn token(folder: &Folder, issuer: &LocalIssuer) -> Result<(SecretString, PathBuf), UpError> {
     let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
     let now = SystemClock::default().wall();
-    let token = issuer.token("operator", AUDIENCE, &scopes, now, LIFE);
+    let token = issuer.token("operator", AUDIENCE, &scopes, &[EVERY_TENANT], now, LIFE);
     let token = token.map_err(|_| folder.damaged("issuer-key", "the key of the landscape's issuer"))?;
     let file = folder.write("provisioner-token", &token)?;
     Ok((token.into(), file))

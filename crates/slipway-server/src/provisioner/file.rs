@@ -14,7 +14,7 @@ use slipway_clients::{ConnectionSettings, Credentials, SettingsBySystem, UsedBy,
 use slipway_model::ports::{Clock, Transport};
 use slipway_provisioner::{
     Deadlines, Settings,
-    auth::{Issuer, KeySet, Keys},
+    auth::{Issuer, KeySet, Keys, TENANT_CLAIM},
 };
 
 use crate::config::systems::{BadSetting, Section, read_section, used_by};
@@ -92,12 +92,19 @@ pub struct IssuerFile {
     /// What stands before the subject in an identity.
     #[serde(default)]
     pub prefix: String,
+    /// The claim of its tokens that says for which tenants they are good.
+    #[serde(default = "usual_claim")]
+    pub tenant_claim: String,
     /// The file with its keys, as JWKS.
     #[serde(default)]
     pub jwks_file: Option<PathBuf>,
     /// Where its keys are, as JWKS.
     #[serde(default)]
     pub jwks_url: Option<String>,
+}
+
+fn usual_claim() -> String {
+    TENANT_CLAIM.to_owned()
 }
 
 impl File {
@@ -180,7 +187,7 @@ impl IssuerFile {
             _ => return Err(wrong("give either jwks_file or jwks_url".to_owned())),
         };
         let Self { name, audience, prefix, .. } = self.clone();
-        Ok(Issuer { name, audience, prefix, keys })
+        Ok(Issuer { name, audience, prefix, tenant_claim: self.tenant_claim.clone(), keys })
     }
 }
 
@@ -204,6 +211,13 @@ mod tests {
             load(&format!("{issuer}settings:\n  project: dev\ndeadlines:\n  installation: 7200\n")).expect("a file");
         assert_eq!((file.settings.project.as_str(), file.deadlines.installation.as_secs()), ("dev", 7200));
         assert!(file.systems.is_empty(), "no registry, and the Lifecycle Manager installs");
+        assert_eq!(file.issuers[0].tenant_claim, "tenants");
+        let bound = load(&format!("{issuer}  tenant_claim: accounts\nsettings:\n  tenants: {{ ann: [acme] }}\n"))
+            .expect("a file");
+        assert_eq!(
+            (bound.issuers[0].tenant_claim.as_str(), bound.settings.tenants["ann"][0].as_str()),
+            ("accounts", "acme")
+        );
         let empty = load("listen: 127.0.0.1:0\n").expect_err("nobody can come in").to_string();
         assert!(empty.contains("issuers is empty"), "{empty}");
         let misspelt = load(&format!("{issuer}directr: 1\n")).expect_err("unknown").to_string();

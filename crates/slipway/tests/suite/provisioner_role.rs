@@ -35,8 +35,8 @@ impl<'a> Provisioner<'a> {
         fs::write(landscape.file("keys.json"), issuer.jwks().to_string()).expect("written");
         let scopes = Scope::ALL.map(Scope::as_str);
         let until_2100 = 4_102_444_800_u64;
-        let claims =
-            json!({"iss": ISSUER, "sub": "tester", "aud": "slipway", "scope": scopes.join(" "), "exp": until_2100});
+        let claims = json!({"iss": ISSUER, "sub": "tester", "aud": "slipway", "scope": scopes.join(" "),
+            "tenants": "me", "exp": until_2100});
         let token = issuer.sign(&claims).expect("a token");
         // Taken and given back: nobody else gets it in this moment.
         let address = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port");

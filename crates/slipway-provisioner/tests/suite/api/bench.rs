@@ -24,9 +24,10 @@ use slipway_model::{
 };
 use slipway_provisioner::{
     Api, OperationKind, Settings,
-    auth::{Gate, LocalIssuer, Scope},
+    auth::{EVERY_TENANT, Gate, LocalIssuer, Scope},
     clusters::Clusters,
     graphql::ports::EnginePort,
+    http::Sockets,
 };
 use slipway_sim::{
     Listening,
@@ -36,6 +37,7 @@ use slipway_sim::{
 use slipway_store::MemoryStore;
 use tokio::{sync::broadcast, task::JoinHandle};
 
+use super::hand_clock::HandClock;
 use crate::{landscape::definitions, newest};
 
 pub(crate) const AUDIENCE: &str = "provisioner";
@@ -68,6 +70,7 @@ pub(crate) struct Bench {
     pub(crate) director: Option<Director>,
     pub(crate) issuer: LocalIssuer,
     pub(crate) router: axum::Router,
+    pub(crate) sockets: Sockets,
     http: reqwest::Client,
     news: broadcast::Sender<Event>,
     held: Mutex<HashMap<OperationId, Claim>>,
@@ -112,16 +115,32 @@ impl Bench {
         Self::with(Settings::default(), true).await
     }
 
-    pub(crate) async fn with(mut settings: Settings, has_director: bool) -> Self {
+    pub(crate) async fn with(settings: Settings, has_director: bool) -> Self {
+        let kube = Server::start(kube_sandbox::Settings::default()).await.expect("a Kubernetes API");
+        control_plane(&kube, definitions()).await.expect("a control plane");
+        Self::on(kube, settings, has_director, Arc::new(SystemClock::default())).await
+    }
+
+    /// Another one on the same control plane, with a database of its own.
+    pub(crate) async fn beside(other: &Self) -> Self {
+        Self::on(other.kube.clone(), Settings::default(), false, Arc::new(SystemClock::default())).await
+    }
+
+    /// One whose time a test makes.
+    pub(crate) async fn by_hand(settings: Settings) -> (Self, Arc<HandClock>) {
+        let clock = Arc::new(HandClock::default());
+        let kube = Server::start(kube_sandbox::Settings::default()).await.expect("a Kubernetes API");
+        kube.add_cluster(CONTROL_PLANE).await.expect("a cluster");
+        (Self::on(kube, settings, false, clock.clone()).await, clock)
+    }
+
+    async fn on(kube: Server, mut settings: Settings, has_director: bool, clock: Arc<dyn Clock>) -> Self {
         static TLS: Once = Once::new();
         TLS.call_once(|| {
             let _ = rustls::crypto::ring::default_provider().install_default();
         });
         settings.trusted_callers.push("broker".to_owned());
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let store = Arc::new(MemoryStore::new(clock.clone()));
-        let kube = Server::start(kube_sandbox::Settings::default()).await.expect("a Kubernetes API");
-        control_plane(&kube, definitions()).await.expect("a control plane");
         let key = LocalIssuer::new_key().expect("a key");
         let issuer = LocalIssuer::with_key("tests", &key).expect("an issuer");
         let news = broadcast::Sender::new(64);
@@ -147,21 +166,40 @@ impl Bench {
             settings,
             metrics: Arc::default(),
         };
-        let router = slipway_provisioner::http::router(Arc::new(api));
+        let sockets = Sockets::new(&api.settings.limits);
+        let router = slipway_provisioner::http::router(Arc::new(api), sockets.clone());
         let served = router.clone();
         let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", socket.local_addr().expect("an address"));
         let task = tokio::spawn(async move { axum::serve(socket, served).await.expect("serves") });
         let http = reqwest::Client::builder().no_proxy().build().expect("a client");
         let held = Mutex::default();
-        Self { url, store, kube, director: simulated, issuer, router, http, news, held, task, _director_door: door }
+        Self {
+            url,
+            store,
+            kube,
+            director: simulated,
+            issuer,
+            router,
+            sockets,
+            http,
+            news,
+            held,
+            task,
+            _director_door: door,
+        }
     }
 
-    /// A token with these scopes.
+    /// A token with these scopes, good for every tenant.
     pub(crate) fn token(&self, subject: &str, scopes: &[Scope]) -> String {
+        self.token_for(subject, scopes, &[EVERY_TENANT])
+    }
+
+    /// A token with these scopes, good for these tenants.
+    pub(crate) fn token_for(&self, subject: &str, scopes: &[Scope], tenants: &[&str]) -> String {
         let scopes: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
         let now = SystemClock::default().wall();
-        self.issuer.token(subject, AUDIENCE, &scopes, now, hours(1)).expect("signed")
+        self.issuer.token(subject, AUDIENCE, &scopes, tenants, now, hours(1)).expect("signed")
     }
 
     /// A request by the tests' usual caller: everything allowed, no right to move tenants.

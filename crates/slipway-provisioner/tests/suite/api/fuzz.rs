@@ -163,8 +163,14 @@ impl Target {
             let spec: ClusterSpec = stored.spec.to().expect("a stored document reads back");
             let secrets = ClusterSecrets::open(stored.secrets.as_ref()).expect("opened");
             let operation = bench.store.runtime_operations(record.id, None, 1).await.expect("read")[0].id;
-            let owner =
-                Owner { id: record.id, tenant: &record.tenant, sub_account: None, namespace: "kcp-system", operation };
+            let owner = Owner {
+                id: record.id,
+                tenant: &record.tenant,
+                sub_account: None,
+                namespace: "kcp-system",
+                operation,
+                created_at: record.created_at,
+            };
             let runtime = serde_json::to_value(mapping::runtime(&owner, &spec, &secrets)).expect("JSON");
             for (key, value) in runtime["metadata"]["labels"].as_object().expect("labels") {
                 let value = value.as_str().expect("text");

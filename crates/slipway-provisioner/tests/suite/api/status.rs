@@ -37,7 +37,14 @@ pub(crate) async fn show(bench: &Bench, runtime: &str, seen: Seen) {
     let record = bench.store.runtime(id).await.expect("read").expect("stored");
     let spec: ClusterSpec = serde_json::from_value(bench.stored(runtime).await).expect("a document");
     let operation = bench.store.runtime_operations(id, None, 1).await.expect("read")[0].id;
-    let owner = Owner { id, tenant: &record.tenant, sub_account: None, namespace: "kcp-system", operation };
+    let owner = Owner {
+        id,
+        tenant: &record.tenant,
+        sub_account: None,
+        namespace: "kcp-system",
+        operation,
+        created_at: record.created_at,
+    };
     let mut object = mapping::runtime(&owner, &spec, &ClusterSecrets::default());
     object.spec.security.networking.filter.egress.enabled = seen.egress_filter;
     let runtimes: Api<Runtime> = Api::namespaced(client.clone(), "kcp-system");

@@ -6,26 +6,30 @@ use slipway_model::{OperationState, ports::Next};
 use slipway_provisioner::auth::Scope;
 use tokio_tungstenite::{
     connect_async,
-    tungstenite::{Message, client::IntoClientRequest as _},
+    tungstenite::{self, Message, client::IntoClientRequest as _},
 };
 
 use super::bench::{Bench, TENANT, cluster};
 
-type Socket = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
+pub(crate) type Socket = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
 
-async fn connect(bench: &Bench) -> Socket {
+pub(crate) async fn connect(bench: &Bench) -> Socket {
+    try_connect(bench).await.expect("a socket")
+}
+
+pub(crate) async fn try_connect(bench: &Bench) -> Result<Socket, tungstenite::Error> {
     let mut request =
         format!("{}/graphql", bench.url.replace("http://", "ws://")).into_client_request().expect("a request");
     request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse().expect("a header"));
-    connect_async(request).await.expect("a socket").0
+    connect_async(request).await.map(|(socket, _)| socket)
 }
 
-async fn say(socket: &mut Socket, message: Value) {
+pub(crate) async fn say(socket: &mut Socket, message: Value) {
     socket.send(Message::text(message.to_string())).await.expect("sent");
 }
 
 /// The next message that is not about keeping the connection alive.
-async fn hear(socket: &mut Socket) -> Value {
+pub(crate) async fn hear(socket: &mut Socket) -> Value {
     loop {
         match socket.next().await.expect("open").expect("a message") {
             Message::Text(text) => {
@@ -42,9 +46,13 @@ async fn hear(socket: &mut Socket) -> Value {
     }
 }
 
-async fn begun(bench: &Bench, scopes: &[Scope], tenant: &str) -> Socket {
+pub(crate) async fn begun(bench: &Bench, scopes: &[Scope], tenant: &str) -> Socket {
+    signed_in(bench, &bench.token("ann", scopes), tenant).await
+}
+
+pub(crate) async fn signed_in(bench: &Bench, token: &str, tenant: &str) -> Socket {
     let mut socket = connect(bench).await;
-    let payload = json!({"Authorization": format!("Bearer {}", bench.token("ann", scopes)), "tenant": tenant});
+    let payload = json!({"Authorization": format!("Bearer {token}"), "tenant": tenant});
     say(&mut socket, json!({"type": "connection_init", "payload": payload})).await;
     assert_eq!(hear(&mut socket).await["type"], "connection_ack");
     socket

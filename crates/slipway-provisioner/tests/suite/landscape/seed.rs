@@ -206,7 +206,8 @@ pub(super) async fn seed(shared: &Shared) {
     connected(shared, &shoot).await;
 }
 
-async fn runtime(shared: &Shared, api: &Access) {
+/// The Runtime that earlier operations wrote.
+pub(super) async fn object(shared: &Shared) -> Value {
     let mut spec = cluster();
     spec.hibernated = shared.kind == OperationKind::WakeUp;
     let owner = mapping::Owner {
@@ -215,8 +216,13 @@ async fn runtime(shared: &Shared, api: &Access) {
         sub_account: None,
         namespace: NAMESPACE,
         operation: uuid::Uuid::from_u128(1).into(),
+        created_at: shared.store.runtime(shared.id).await.expect("read").expect("stored").created_at,
     };
-    let object = serde_json::to_value(mapping::runtime(&owner, &spec, &people())).expect("JSON");
+    serde_json::to_value(mapping::runtime(&owner, &spec, &people())).expect("JSON")
+}
+
+async fn runtime(shared: &Shared, api: &Access) {
+    let object = object(shared).await;
     let name = shared.id.to_string();
     api.tell(Ask::apply(&RUNTIMES, NAMESPACE, &name, "slipway-provisioner", object)).await.expect("applied");
     super::manager::settle(shared, true).await;
