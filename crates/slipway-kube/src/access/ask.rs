@@ -74,6 +74,11 @@ impl Exactly {
         Self { uid: metadata.uid.clone().unwrap_or_default(), version: None }
     }
 
+    /// This object, which was read as JSON, whatever others have written into it since.
+    pub fn of(object: &Value) -> Self {
+        Self { uid: object["metadata"]["uid"].as_str().unwrap_or_default().to_owned(), version: None }
+    }
+
     /// This object, and only as it was read.
     pub fn unchanged(metadata: &ObjectMeta) -> Self {
         Self { version: metadata.resource_version.clone(), ..Self::this(metadata) }

@@ -4,7 +4,6 @@
 //! passed over and told, and the others are kept: one wrong line must not lock everybody out. Objects are
 //! applied one by one and surplus ones deleted last, so there is no moment in which nobody can log in.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 use slipway_kube::{
     Runtime,
@@ -98,9 +97,8 @@ pub(crate) async fn align(skr: &Access, wanted: &[Value]) -> Result<(), Error> {
     }
     let is_wanted = |name: &str| wanted.iter().any(|object| object["metadata"]["name"] == name);
     for surplus in &there {
-        let metadata: ObjectMeta = serde_json::from_value(surplus["metadata"].clone()).unwrap_or_default();
-        if let Some(name) = metadata.name.as_deref().filter(|name| !is_wanted(name)) {
-            let ask = Ask::delete(&OPEN_ID_CONNECTS, "", name, &Exactly::this(&metadata));
+        if let Some(name) = surplus["metadata"]["name"].as_str().filter(|name| !is_wanted(name)) {
+            let ask = Ask::delete(&OPEN_ID_CONNECTS, "", name, &Exactly::of(surplus));
             failures.extend(skr.tell(ask).await.err());
         }
     }

@@ -18,10 +18,10 @@ use slipway_sim::garden::Pace;
 
 use crate::{
     sweep::hook::answered,
-    world::{CORE, NAMESPACE, PROJECT, With, World, files, runtime},
+    world::{SHOOTS, NAMESPACE, PROJECT, With, World, files, runtime},
 };
 
-const SHOP: Place<'static> = Place { group: CORE, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "" };
+const SHOP: Place<'static> = Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "" };
 
 fn settings() -> Settings {
     Settings { audit_log_mandatory: false, ..Settings::default() }

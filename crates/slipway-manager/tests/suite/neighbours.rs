@@ -27,16 +27,16 @@ use slipway_sim::garden::Pace;
 
 use crate::{
     sweep::snapshot::difference,
-    world::{CORE, GROUP, NAMESPACE, PROJECT, With, World, runtime},
+    world::{SHOOTS, RUNTIMES, NAMESPACE, PROJECT, With, World, runtime},
 };
 
 /// Kinds whose objects somebody owns, on which cluster.
 const OWNED: [(&str, &str, &str); 7] = [
-    ("kcp", GROUP, "runtimes"),
-    ("kcp", GROUP, "gardenerclusters"),
+    ("kcp", RUNTIMES, "runtimes"),
+    ("kcp", RUNTIMES, "gardenerclusters"),
     ("kcp", "", "secrets"),
     ("kcp", "", "configmaps"),
-    ("garden", CORE, "shoots"),
+    ("garden", SHOOTS, "shoots"),
     ("garden", "", "configmaps"),
     ("garden", "", "secrets"),
 ];
@@ -165,7 +165,7 @@ impl Street {
 
     /// The condition of a GardenerCluster.
     fn cluster_says(&self, name: &str) -> String {
-        let cluster = self.world.cluster(name).unwrap_or_default();
+        let cluster = self.world.gardener_cluster(name).unwrap_or_default();
         cluster["status"]["conditions"][0]["message"].as_str().unwrap_or_default().to_owned()
     }
 }
@@ -195,10 +195,10 @@ fn twin(name: &str) -> Value {
 
 fn gardener_cluster(name: &str, shoot: &str, secret: &str, owner: Option<&Value>) -> Value {
     let owners: Vec<Value> = owner
-        .map(|uid| json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Runtime", "name": "shop", "uid": uid}))
+        .map(|uid| json!({"apiVersion": format!("{RUNTIMES}/v1"), "kind": "Runtime", "name": "shop", "uid": uid}))
         .into_iter()
         .collect();
-    json!({"apiVersion": format!("{GROUP}/v1"), "kind": "GardenerCluster",
+    json!({"apiVersion": format!("{RUNTIMES}/v1"), "kind": "GardenerCluster",
         "metadata": {"name": name, "namespace": NAMESPACE, "ownerReferences": owners},
         "spec": {"shoot": {"name": shoot},
             "kubeconfig": {"secret": {"name": secret, "namespace": NAMESPACE, "key": "config"}}}})
@@ -343,7 +343,7 @@ async fn try_it(street: &Street, twin_of: Twin) {
             world.until("its Shoot is made", || world.shoot("keyed").is_some()).await;
             street.put(gardener_cluster("keyed", "keyed", "kubeconfig-keyed", None)).await;
             let place =
-                Place { group: CORE, plural: "shoots", namespace: PROJECT, name: "keyed", subresource: "status" };
+                Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name: "keyed", subresource: "status" };
             let address = json!([{"name": "external", "url": "https://api.keyed.example.com"}]);
             let with_address = |it: &mut Value| it["status"]["advertisedAddresses"] = address.clone();
             world.garden.cluster().update(&place, with_address).await.expect("an address");
@@ -493,7 +493,7 @@ async fn a_shoot_of_a_restored_runtime_is_taken_when_a_person_confirms_it() {
     world.apply(runtime("shop")).await;
     world.until_state("shop", "Ready").await;
     world.until_idle().await;
-    let place = Place { group: CORE, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "" };
+    let place = Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "" };
     world.kill();
     let other_uid = |it: &mut Value| it["metadata"]["annotations"][annotations::RUNTIME_UID] = json!("before");
     world.garden.cluster().update(&place, other_uid).await.expect("edited");

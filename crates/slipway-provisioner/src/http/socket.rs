@@ -20,12 +20,12 @@ use juniper_graphql_ws::{
     graphql_transport_ws::{ClientMessage, Connection, Input, Output},
 };
 use serde_json::json;
-use slipway_model::{ports::Clock, time::secs};
+use slipway_model::{Reason, ports::Clock, time::secs};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::{Listener, refusal};
 use crate::{
-    errors::{ApiError, Class, reason},
+    errors::{ApiError, Class},
     graphql::{Names, Request},
     juniper_gaps,
     settings::Limits,

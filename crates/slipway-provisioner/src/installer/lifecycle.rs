@@ -5,7 +5,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 use slipway_kube::{
     access::{
-        Ask, Class,
+        Ask, Exactly,
         resource::{KYMAS, SECRETS},
     },
     labels,
@@ -90,11 +90,15 @@ fn meaning(kyma: &Value, version: Option<i64>) -> Standing {
 
 pub(super) async fn remove(systems: &Systems, record: &RuntimeRecord) -> Result<(), Error> {
     let (control_plane, namespace) = (&systems.control_plane, systems.namespace.as_str());
-    match control_plane.tell(Ask::delete(&KYMAS, namespace, &record.id.to_string())).await {
-        Err(error) if error.class == Class::NoKind => {}
-        told => told?,
+    let id = record.id.to_string();
+    for (resource, name) in [(&KYMAS, id.clone()), (&SECRETS, overrides_name(record))] {
+        let found: Option<Value> = control_plane.find_if_served(Ask::get(resource, namespace, &name)).await?;
+        // One of the same name that was not made for this runtime stays.
+        if let Some(ours) = found.filter(|found| found["metadata"]["labels"][labels::RUNTIME_ID] == id) {
+            control_plane.tell(Ask::delete(resource, namespace, &name, &Exactly::of(&ours))).await?;
+        }
     }
-    Ok(control_plane.tell(Ask::delete(&SECRETS, namespace, &overrides_name(record))).await?)
+    Ok(())
 }
 
 /// Keys of a Secret take letters, digits, dots, dashes and underscores; what else a key has becomes one.

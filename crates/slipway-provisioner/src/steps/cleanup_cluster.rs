@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use slipway_engine::{Step, StepCtx, StepResult};
 use slipway_kube::access::{
-    Access, Ask, Class, Error, Resource,
+    Access, Ask, Class, Error, Exactly, Resource,
     resource::{CLUSTER_SERVICE_BROKERS, CLUSTER_SERVICE_CLASSES, SERVICE_INSTANCES},
 };
 use slipway_model::{Component, time::secs};
@@ -103,12 +103,13 @@ async fn clean(api: &Access, prefix: &str, force: bool) -> Result<usize, Error> 
     for instance in &ours {
         let (namespace, name) = (text(instance, "/metadata/namespace"), text(instance, "/metadata/name"));
         let is_going = instance.pointer("/metadata/deletionTimestamp").is_some();
+        let only = Exactly::of(instance);
         let done = match (is_going, force) {
-            (false, _) => api.tell(Ask::delete(&SERVICE_INSTANCES, &namespace, &name)).await,
+            (false, _) => api.tell(Ask::delete(&SERVICE_INSTANCES, &namespace, &name, &only)).await,
             (true, false) => Ok(()),
             (true, true) => {
                 let without = json!({ "metadata": { "finalizers": null } });
-                api.tell(Ask::merge(&SERVICE_INSTANCES, &namespace, &name, without)).await
+                api.tell(Ask::merge(&SERVICE_INSTANCES, &namespace, &name, &only, without)).await
             }
         };
         match done {

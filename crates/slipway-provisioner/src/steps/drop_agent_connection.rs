@@ -7,8 +7,9 @@
 //!
 //! **When we give up:** at once when the cluster has no agent, and after fifteen minutes of errors.
 
+use serde_json::Value;
 use slipway_engine::{Step, StepCtx, StepError, StepResult};
-use slipway_kube::access::{Ask, Class, resource::COMPASS_CONNECTIONS};
+use slipway_kube::access::{Ask, Class, Exactly, resource::COMPASS_CONNECTIONS};
 use slipway_model::{Component, Reason};
 
 use super::{Outcome, settle};
@@ -35,7 +36,15 @@ impl Step<Provisioner> for DropAgentConnection {
 
 async fn act(ctx: &mut StepCtx<Provisioner>) -> Outcome {
     let api = reach::cluster(ctx).await?;
-    match api.tell(Ask::delete(&COMPASS_CONNECTIONS, "", agent::CONNECTION)).await {
+    let dropped = match api.find::<Value>(Ask::get(&COMPASS_CONNECTIONS, "", agent::CONNECTION)).await {
+        Ok(None) => Ok(()),
+        Ok(Some(connection)) => {
+            let only = Exactly::of(&connection);
+            api.tell(Ask::delete(&COMPASS_CONNECTIONS, "", agent::CONNECTION, &only)).await
+        }
+        Err(error) => Err(error),
+    };
+    match dropped {
         Ok(()) => Ok(ctx.done()),
         Err(error) if error.class == Class::NoKind => {
             let message = "the cluster does not know connections: no agent is installed there";

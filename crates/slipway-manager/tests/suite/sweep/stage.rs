@@ -26,11 +26,11 @@ use super::{
     hook::{Blow, Hook, Key, Plan},
     snapshot, wire,
 };
-use crate::world::{GardenTime, Paced, SHOOTS, Seeded, With, World, files, runtime};
+use crate::world::{GardenTime, PROJECT, Paced, SHOOTS, Seeded, With, World, files, runtime};
 
 /// The one Runtime of the story.
 pub(crate) const NAME: &str = "shop";
-const SHOOT: Place<'static> = Place { group: CORE, plural: "shoots", namespace: PROJECT, name: NAME, subresource: "" };
+const SHOOT: Place<'static> = Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name: NAME, subresource: "" };
 /// Longer than anything takes.
 const PATIENCE: Duration = secs(60);
 /// How much faster the manager's time is. Not more: its patience with calls shrinks with it, and a busy machine must not look
