@@ -18,10 +18,11 @@ use slipway_sim::garden::Pace;
 
 use crate::{
     sweep::hook::answered,
-    world::{SHOOTS, NAMESPACE, PROJECT, With, World, files, runtime},
+    world::{NAMESPACE, PROJECT, SHOOTS, With, World, files, runtime},
 };
 
-const SHOP: Place<'static> = Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "" };
+const SHOP: Place<'static> =
+    Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name: "shop", subresource: "" };
 
 fn settings() -> Settings {
     Settings { audit_log_mandatory: false, ..Settings::default() }

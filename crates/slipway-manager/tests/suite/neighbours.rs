@@ -27,7 +27,7 @@ use slipway_sim::garden::Pace;
 
 use crate::{
     sweep::snapshot::difference,
-    world::{SHOOTS, RUNTIMES, NAMESPACE, PROJECT, With, World, runtime},
+    world::{NAMESPACE, PROJECT, RUNTIMES, SHOOTS, With, World, runtime},
 };
 
 /// Kinds whose objects somebody owns, on which cluster.

@@ -96,6 +96,7 @@ fn shoot_of(wanted: &ClusterSpec, existing: Option<&Value>) -> Result<Value, Ren
         sub_account: None,
         namespace: "kcp-system",
         operation: RuntimeId::EXAMPLE.parse().expect("an example"),
+        created_at: slipway_model::Timestamp::default(),
     };
     let file = include_str!("../../../../examples/config/dev/converter_config.json");
     let (config, _) = ConverterConfig::parse(file).expect("a configuration");

@@ -109,7 +109,7 @@ async fn only_a_missing_object_is_none_and_a_missing_kind_only_where_it_may_be()
     assert_eq!(absent.find::<serde_json::Value>(ask()).await, Ok(None));
     assert_eq!(no_kind.find::<serde_json::Value>(ask()).await.expect_err("no kind").class, Class::NoKind);
     assert_eq!(no_kind.find_if_served::<serde_json::Value>(ask()).await, Ok(None));
-    let gone = || Ask::delete(&SHOOTS, "garden-dev", "shop");
+    let gone = || Ask::delete(&SHOOTS, "garden-dev", "shop", &Exactly::default());
     assert_eq!(absent.tell(gone()).await, Ok(()));
     assert_eq!(no_kind.tell(gone()).await.expect_err("nobody knows").class, Class::NoKind);
 }

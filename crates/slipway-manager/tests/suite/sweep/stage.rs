@@ -30,7 +30,8 @@ use crate::world::{GardenTime, PROJECT, Paced, SHOOTS, Seeded, With, World, file
 
 /// The one Runtime of the story.
 pub(crate) const NAME: &str = "shop";
-const SHOOT: Place<'static> = Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name: NAME, subresource: "" };
+const SHOOT: Place<'static> =
+    Place { group: SHOOTS, plural: "shoots", namespace: PROJECT, name: NAME, subresource: "" };
 /// Longer than anything takes.
 const PATIENCE: Duration = secs(60);
 /// How much faster the manager's time is. Not more: its patience with calls shrinks with it, and a busy machine must not look
