@@ -69,7 +69,7 @@ use slipway_model::{
 
 use crate::{
     domain::{Provisioner, Trouble, wait_key},
-    errors, installer,
+    installer,
     ownership::Foreign,
 };
 

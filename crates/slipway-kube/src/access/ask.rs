@@ -325,7 +325,8 @@ mod tests {
     #[test]
     fn what_leads_up_or_to_all_objects_is_never_sent() {
         for (namespace, name) in [("a", ".."), ("a", "."), ("..", "s"), (".", "s"), ("a", "")] {
-            let asks = [Ask::get(&SECRETS, namespace, name), Ask::delete(&SECRETS, namespace, name, &Exactly::default())];
+            let asks =
+                [Ask::get(&SECRETS, namespace, name), Ask::delete(&SECRETS, namespace, name, &Exactly::default())];
             for ask in asks {
                 let refused = ask.request(false).expect_err("refused");
                 assert_eq!(

@@ -79,17 +79,24 @@ impl ShootMemory {
         self.input = Input::Aligned { generation, applied };
     }
 
-    /// Gardener is done with it. The first generation counts: what comes later was changed by somebody.
-    pub(crate) fn note_settled(&mut self, generation: Option<i64>) {
+    /// Gardener is done with it. The first generation counts: what comes later was changed by somebody. So was what is
+    /// beyond the generation that was `told` by those before, until it was compared.
+    pub(crate) fn note_settled(&mut self, generation: Option<i64>, told: Option<i64>) {
         if let Some(put_back) = &mut self.put_back {
             put_back.path = None;
         }
-        if let (Some(generation), Input::Unknown | Input::Applied(_)) = (generation, &self.input) {
+        let Some(generation) = generation else { return };
+        let is_first = match self.input {
+            Input::Unknown => told.is_none_or(|told| generation <= told),
+            Input::Applied(_) => true,
+            Input::Aligned { .. } => false,
+        };
+        if is_first {
             self.note_aligned(generation);
         }
     }
 
-    /// Somebody else's change is about to be put back.
+    /// Somebody else's change was put back, or cannot be.
     pub(crate) fn begin_put_back(&mut self, at: Duration) {
         let path = self.put_back.take().and_then(|before| before.path);
         self.put_back = Some(PutBack { at, path });
@@ -175,7 +182,7 @@ mod tests {
         shoot.note_applied("a", 5, secs(100));
         assert!(shoot.is_echo(Some("a"), secs(159)) && !shoot.is_echo(Some("a"), secs(160)));
         assert!(!shoot.is_echo(Some("b"), secs(101)) && !shoot.is_echo(None, secs(101)));
-        shoot.note_settled(Some(5));
+        shoot.note_settled(Some(5), None);
         assert!(shoot.is_echo(Some("a"), secs(159)) && shoot.applied_generation() == 5, "done or not");
         assert_eq!(shoot.until_compared(5, None, secs(200)), None, "nobody has changed it");
         assert_eq!(shoot.until_compared(6, None, secs(200)), Some(Duration::ZERO));
@@ -191,6 +198,8 @@ mod tests {
         assert_eq!(shoot.until_compared(5, None, secs(1)), None, "nobody has told");
         assert_eq!(shoot.until_compared(5, Some(5), secs(1)), None);
         assert_eq!(shoot.until_compared(6, Some(5), secs(1)), Some(Duration::ZERO));
+        shoot.note_settled(Some(6), Some(5));
+        assert_eq!(shoot.until_compared(6, Some(5), secs(1)), Some(Duration::ZERO), "it was not compared yet");
         shoot.note_aligned(6);
         assert_eq!((shoot.until_compared(6, Some(5), secs(1)), shoot.aligned_generation()), (None, Some(6)));
     }
@@ -199,7 +208,7 @@ mod tests {
     fn a_refusal_is_believed_for_a_while_and_ended_by_the_next_success() {
         let condition = ConditionUpdate::new(Type::Provisioned, Status::False, Reason::GardenerErr, "no");
         let mut shoot = ShootMemory::default();
-        shoot.note_settled(Some(5));
+        shoot.note_settled(Some(5), None);
         shoot.note_refused("b", &condition, secs(0));
         assert_eq!(shoot.refusal(Some("b"), mins(24)), Some(&condition));
         assert_eq!((shoot.refusal(Some("b"), mins(25)), shoot.refusal(Some("c"), secs(1))), (None, None));
@@ -215,17 +224,17 @@ mod tests {
     #[test]
     fn what_was_put_back_is_told_until_gardener_is_done_and_not_put_back_again_at_once() {
         let mut shoot = ShootMemory::default();
-        shoot.note_settled(Some(5));
+        shoot.note_settled(Some(5), None);
         shoot.begin_put_back(secs(0));
         assert_eq!(shoot.path_put_back(), None, "not sent yet");
         shoot.note_applied("a", 7, secs(1));
         shoot.note_put_back(Some("spec.region"));
         assert_eq!(shoot.path_put_back(), Some("spec.region"));
-        shoot.note_settled(Some(7));
+        shoot.note_settled(Some(7), None);
         assert_eq!(shoot.path_put_back(), None);
         assert_eq!(shoot.until_compared(8, None, mins(4)), Some(mins(6)), "two who disagree do not race");
         shoot.note_aligned(8);
-        shoot.note_settled(Some(9));
+        shoot.note_settled(Some(9), None);
         assert_eq!(shoot.until_compared(9, None, mins(4)), Some(mins(6)), "the first generation counts");
     }
 }

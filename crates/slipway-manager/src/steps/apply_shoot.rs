@@ -124,8 +124,6 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
             return Outcome::Done;
         }
         (Why::Changed, Some(path)) => {
-            let now = pass.shared.clock.monotonic();
-            pass.remember(|memory| memory.shoot.begin_put_back(now));
             tracing::warn!(path, "somebody else changed the Shoot");
             put_back = Some(path);
         }
@@ -153,6 +151,12 @@ async fn patch(pass: &mut Pass, why: Why) -> Outcome {
             }
             Err(error) => Err(error),
         };
+    }
+    // A try that may be made again is made again soon, and does not count.
+    let counts = sent.as_ref().err().is_none_or(|error| error.class == Class::Permanent);
+    if put_back.is_some() && counts {
+        let now = pass.shared.clock.monotonic();
+        pass.remember(|memory| memory.shoot.begin_put_back(now));
     }
     match sent {
         Ok(generation) => {

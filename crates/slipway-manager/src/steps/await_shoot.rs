@@ -36,9 +36,10 @@ impl Step for AwaitShoot {
         match decide::judge(&pass.seen, &shoot) {
             ShootVerdict::Succeeded { created } => {
                 let now = pass.shared.clock.monotonic();
+                let told = pass.seen.status().and_then(|status| status.aligned_shoot_generation);
                 pass.remember(|memory| {
                     memory.alignment.note_settled(now);
-                    memory.shoot.note_settled(shoot.metadata.generation);
+                    memory.shoot.note_settled(shoot.metadata.generation, told);
                 });
                 let (reason, text) = if created {
                     (Reason::ShootCreationCompleted, "Shoot creation completed")

@@ -27,10 +27,8 @@ impl Step for DeleteShoot {
         let name = pass.seen.runtime.spec.shoot.name.clone();
         // The cache may not have heard of a Shoot made a moment ago; leaving it behind would cost money for ever.
         let is_cached = pass.seen.shoot.is_some();
-        if !is_cached {
-            if let Err(outcome) = find_shoot::find(pass, Type::Deprovisioned).await {
-                return outcome;
-            }
+        if let Err(outcome) = find_shoot::find(pass, Type::Deprovisioned).await {
+            return outcome;
         }
         let Some(shoot) = pass.seen.shoot.clone() else { return Outcome::Done };
         match pass.seen.owner() {

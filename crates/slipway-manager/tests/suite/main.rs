@@ -22,6 +22,7 @@ mod preparation;
 mod refusals;
 mod registry_caches;
 mod rendered_shoots;
+mod rivals;
 mod strangers;
 mod sweep;
 mod walk;

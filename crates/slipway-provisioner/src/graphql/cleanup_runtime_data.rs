@@ -1,7 +1,7 @@
 //! `cleanupRuntimeData`: forgets a runtime without touching what it was made of. For administrators,
 //! after the infrastructure went away by other means.
 
-use slipway_model::{Component, Reason};
+use slipway_model::Reason;
 
 use super::{
     outputs::CleanUpRuntimeDataResult,

@@ -1,6 +1,6 @@
 //! `reconnectRuntimeAgent`: makes the agent in the cluster connect anew.
 
-use slipway_model::{Component, Reason};
+use slipway_model::Reason;
 
 use super::request::{Change, Request};
 use crate::{OperationKind, auth::Scope, clusters::Unseen, errors::ApiError};

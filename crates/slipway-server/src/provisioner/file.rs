@@ -122,6 +122,10 @@ impl File {
                 return Err(named("reconciler_url is given together with reconciler; give one of them".to_owned()));
             }
         }
+        // A relative path is meant from where the file stands, whatever the working directory is.
+        for keys in file.issuers.iter_mut().filter_map(|issuer| issuer.jwks_file.as_mut()) {
+            *keys = path.parent().unwrap_or(Path::new("")).join(&*keys);
+        }
         if file.issuers.is_empty() {
             return Err(named("issuers is empty; name at least one, or nobody can come in".to_owned()));
         }
@@ -218,6 +222,9 @@ mod tests {
             (bound.issuers[0].tenant_claim.as_str(), bound.settings.tenants["ann"][0].as_str()),
             ("accounts", "acme")
         );
+        let keys = issuer.replace("jwks_url: https://issuer.example/keys", "jwks_file: keys.json");
+        let keys = load(&keys).expect("a file").issuers[0].jwks_file.clone();
+        assert_eq!(keys, Some(folder.path().join("keys.json")), "from where the file stands");
         let empty = load("listen: 127.0.0.1:0\n").expect_err("nobody can come in").to_string();
         assert!(empty.contains("issuers is empty"), "{empty}");
         let misspelt = load(&format!("{issuer}directr: 1\n")).expect_err("unknown").to_string();

@@ -66,14 +66,14 @@ pub(crate) enum Chapter {
 }
 
 impl Chapter {
-    /// What can happen between the first and the last.
+    /// What can happen between the first and the last. Those that go there and back first: lives are cut between pairs.
     pub(crate) const BETWEEN: [Self; 9] = [
         Self::Workers,
         Self::Label,
+        Self::Reload,
         Self::Forced,
         Self::Restart,
         Self::Due,
-        Self::Reload,
         Self::Drift,
         Self::Recreate,
         Self::Shards,
