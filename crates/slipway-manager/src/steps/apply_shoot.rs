@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use slipway_kube::{
     Shoot,
     access::{
-        self, Ask, Exactly, Priority,
+        self, Ask, Class, Exactly, Priority,
         resource::{RUNTIMES, SHOOTS},
     },
     annotations,

@@ -18,7 +18,7 @@ use crate::{
     world::{PROJECT, With, World, runtime},
 };
 
-const RUNTIMES: &str = "core.kyma-project.io";
+const GROUP: &str = "core.kyma-project.io";
 const PLURAL: &str = "registrycacheconfigs";
 
 /// What stands in an example.
@@ -65,18 +65,18 @@ impl Owner {
     }
 
     pub(crate) async fn ask(&self, name: &str, spec: Value) {
-        let config = json!({"apiVersion": format!("{RUNTIMES}/v1beta1"), "kind": "RegistryCacheConfig",
+        let config = json!({"apiVersion": format!("{GROUP}/v1beta1"), "kind": "RegistryCacheConfig",
             "metadata": {"name": name, "namespace": "default"}, "spec": spec});
         self.inside.create(config).await.expect("a wish");
     }
 
     pub(crate) async fn change(&self, name: &str, change: impl FnMut(&mut Value)) {
-        let place = Place { group: RUNTIMES, plural: PLURAL, namespace: "default", name, subresource: "" };
+        let place = Place { group: GROUP, plural: PLURAL, namespace: "default", name, subresource: "" };
         self.inside.update(&place, change).await.expect("a change");
     }
 
     pub(crate) async fn withdraw(&self, name: &str) {
-        let place = Place { group: RUNTIMES, plural: PLURAL, namespace: "default", name, subresource: "" };
+        let place = Place { group: GROUP, plural: PLURAL, namespace: "default", name, subresource: "" };
         self.inside.delete(&place, &Deletion::default()).await.expect("a deletion");
     }
 
@@ -87,7 +87,7 @@ impl Owner {
     }
 
     fn told(&self, name: &str) -> (String, String) {
-        let config = self.inside.get(RUNTIMES, PLURAL, "default", name).unwrap_or_default();
+        let config = self.inside.get(GROUP, PLURAL, "default", name).unwrap_or_default();
         let status = &config["status"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         (text(&status["state"]), text(&status["conditions"][0]["message"]))
@@ -233,13 +233,13 @@ async fn a_cluster_with_the_module_is_listened_to() {
     owner.ask("second", json!({"upstream": "quay.io"})).await;
     owner.until_told("second", "Ready").await;
     // Two of the same name are two.
-    let twin = json!({"apiVersion": format!("{RUNTIMES}/v1beta1"), "kind": "RegistryCacheConfig",
+    let twin = json!({"apiVersion": format!("{GROUP}/v1beta1"), "kind": "RegistryCacheConfig",
         "metadata": {"name": "second", "namespace": "kyma-system"}, "spec": {"upstream": "registry.k8s.io"}});
     owner.inside.create(twin).await.expect("a wish");
     world.until("there are three", || owner.caches().len() == 3).await;
     owner.withdraw("second").await;
     world.until("there are two", || owner.caches().len() == 2).await;
-    let place = Place { group: RUNTIMES, plural: PLURAL, namespace: "kyma-system", name: "second", subresource: "" };
+    let place = Place { group: GROUP, plural: PLURAL, namespace: "kyma-system", name: "second", subresource: "" };
     owner.inside.delete(&place, &Deletion::default()).await.expect("a deletion");
     world.until("there is one", || owner.caches().len() == 1).await;
     // Also with the next kubeconfig, and by the next process.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 use slipway_kube::{
     access::{
-        Access, Ask,
+        Access, Ask, Exactly, Resource,
         resource::{COMPASS_CONNECTIONS, KYMAS, RUNTIMES, SECRETS},
     },
     gardener_cluster,
@@ -184,13 +184,20 @@ async fn end(shared: &Shared, new: &NewOperation) {
     store.release(&replica, now).await.expect("released");
 }
 
+async fn remove(api: &Access, resource: &'static Resource, namespace: &str, name: &str) {
+    // A kind that is not there has no object.
+    if let Ok(Some(object)) = api.find_if_served::<Value>(Ask::get(resource, namespace, name)).await {
+        api.tell(Ask::delete(resource, namespace, name, &Exactly::of(&object))).await.expect("removed");
+    }
+}
+
 /// The world as earlier operations left it. What earlier landscapes left in the customer's cluster goes.
 pub(super) async fn seed(shared: &Shared) {
     let shoot = shared.api(SHOOT);
     for namespace in ["kyma-system", "compass-system"] {
-        let _ = shoot.tell(Ask::delete(&SECRETS, namespace, agent::CONFIGURATION)).await;
+        remove(&shoot, &SECRETS, namespace, agent::CONFIGURATION).await;
     }
-    let _ = shoot.tell(Ask::delete(&COMPASS_CONNECTIONS, "", agent::CONNECTION)).await;
+    remove(&shoot, &COMPASS_CONNECTIONS, "", agent::CONNECTION).await;
     if shared.kind.provisions() {
         return;
     }
