@@ -114,3 +114,21 @@ async fn a_shoot_of_a_restored_runtime_is_taken_when_a_person_confirms_it() {
     assert_eq!(after["metadata"]["annotations"][annotations::RUNTIME_UID], uid);
     assert_eq!((&after["spec"], &after["metadata"]["uid"]), (&shoot["spec"], &shoot["metadata"]["uid"]));
 }
+
+/// While nobody has made the Shoot yet, who was there first has its name: also where it cannot make it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_an_older_runtime_has_is_not_taken_although_there_is_no_shoot_yet() {
+    let world = World::start().await;
+    let mut first = runtime("shop");
+    first["spec"]["shoot"]["provider"]["workers"][0]["machine"]["type"] = json!("m99.huge");
+    world.apply(first).await;
+    world.until_state("shop", "Failed").await;
+    // Of one second the name decides.
+    world.apply(twin("younger")).await;
+    world.until("it is told", || world.message("younger", "Provisioned").contains("which was there first")).await;
+    world.until_idle().await;
+    assert!(world.shoot("shop").is_none());
+    world.delete("shop").await;
+    world.until_gone("shop").await;
+    world.until_state("younger", "Ready").await;
+}
