@@ -52,8 +52,9 @@ async fn news_that_come_late_lead_to_no_conflict() {
     let manager = world.manager.lock().expect("lock");
     let mut conflicts = manager.as_ref().expect("a manager").counters().all();
     conflicts.retain(|(counted, _)| counted.code == 409 && counted.cluster == "kcp");
-    let count: u64 = conflicts.iter().map(|(_, count)| count).sum();
-    assert!(count <= 1, "but for the finalizer, once: {conflicts:?}");
+    // But for the finalizer: it changes a list of an object that this test writes three times meanwhile.
+    let finalizer: u64 = conflicts.extract_if(.., |(counted, _)| counted.subresource.is_empty()).map(|(_, n)| n).sum();
+    assert!(conflicts.is_empty() && finalizer <= 3, "{conflicts:?}, and {finalizer} of the finalizer");
 }
 
 /// Writes of logins, in their order.
