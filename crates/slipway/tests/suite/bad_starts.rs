@@ -172,8 +172,12 @@ fn a_folder_that_cannot_be_made_or_written_is_named() {
     assert!(sentence.contains("the data folder cannot be used: ") && sentence.contains("cannot be made"), "{sentence}");
     let sentence = refused(serve(&sqlite(&file), HELLO), 1);
     assert!(sentence.contains("cannot be opened or written"), "{sentence}");
-    std::fs::write(folder.path().join("slipway.db"), "this is no database, and never was one; but it is long enough")
-        .expect("written");
+    let database = folder.path().join("slipway.db");
+    std::fs::write(&database, "this is no database, and never was one; but it is long enough").expect("written");
+    std::fs::set_permissions(&database, std::fs::Permissions::from_mode(0o644)).expect("mode");
+    let sentence = refused(serve(&sqlite(folder.path()), HELLO), 1);
+    assert!(sentence.contains("can be read by others") && sentence.contains("chmod 600"), "{sentence}");
+    std::fs::set_permissions(&database, std::fs::Permissions::from_mode(0o600)).expect("mode");
     let sentence = refused(serve(&sqlite(folder.path()), HELLO), 1);
     assert!(sentence.contains("is not a database of this program or is damaged"), "{sentence}");
 
