@@ -6,6 +6,7 @@
 
 pub mod config;
 pub mod http;
+mod listener;
 pub mod log;
 pub mod manager;
 mod metrics;

@@ -25,6 +25,9 @@ use slipway_model::{
     time::secs,
 };
 use tokio::{net::TcpListener, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::listener::{self, Limits};
 
 pub use drafts::{Draft, Drafts};
 pub use slipway_manager::{Probe, Settings};
@@ -193,11 +196,9 @@ async fn listen(address: Option<SocketAddr>) -> Result<Option<TcpListener>, Role
 
 fn serve(tasks: &mut JoinSet<()>, listener: Option<TcpListener>, router: Router) {
     if let Some(listener) = listener {
-        tasks.spawn(async move {
-            if let Err(error) = axum::serve(listener, router).await {
-                tracing::error!(%error, "a listener ended");
-            }
-        });
+        // Ends with its task.
+        let stop = CancellationToken::new();
+        tasks.spawn(listener::serve(listener, router, Limits::default(), Arc::new(SystemClock::default()), stop));
     }
 }
 

@@ -26,7 +26,10 @@ use tokio_util::sync::CancellationToken;
 
 use self::figures::Figures;
 pub use self::file::{File, FileError, IssuerFile};
-use crate::systems::{HealthFigures, Outside};
+use crate::{
+    listener::{self, Limits},
+    systems::{HealthFigures, Outside},
+};
 pub use slipway_provisioner::auth::{EVERY_TENANT, LocalIssuer, Scope};
 
 /// Why the role does not start. Each is one sentence that says what to do.
@@ -157,21 +160,11 @@ impl ProvisionerRole {
         let stopping = CancellationToken::new();
         let (mut serving, mut rounds) = (JoinSet::new(), JoinSet::new());
         let (router, stop) = (http::router(api, sockets.clone()), stopping.clone());
-        serving.spawn(async move {
-            let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
-            if let Err(error) = served {
-                tracing::error!(%error, "the provisioner's listener broke");
-            }
-        });
+        serving.spawn(listener::serve(listener, router, Limits::default(), clock.clone(), stop));
         if let Some((listener, _)) = figures {
             let page = Figures { metrics: metrics.clone(), runtimes: runtimes.clone(), clock: clock.clone() };
             let (router, stop) = (page.router(), stopping.clone());
-            serving.spawn(async move {
-                let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
-                if let Err(error) = served {
-                    tracing::error!(%error, "the listener of the provisioner's figures broke");
-                }
-            });
+            serving.spawn(listener::serve(listener, router, Limits::default(), clock.clone(), stop));
         }
         let (news, counting, by) = (engine.events(), metrics.clone(), clock.clone());
         rounds.spawn(async move { counting.count(news, &*by).await });

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     config::{ConfigError, Database, Keys, Settings},
     http::{self, Api, Startable},
+    listener::{self, Limits},
     metrics::Metrics,
     systems::{HealthFigures, Outside},
 };
@@ -81,7 +82,7 @@ pub struct Server {
     clock: Arc<dyn Clock>,
     grace: Duration,
     stop_listening: CancellationToken,
-    serving: JoinHandle<io::Result<()>>,
+    serving: JoinHandle<()>,
     broker: Option<Engine<Broker>>,
 }
 
@@ -124,9 +125,7 @@ impl Server {
         let stop_listening = CancellationToken::new();
         let serving = {
             let (router, stop) = (http::router(api.clone()), stop_listening.clone());
-            tokio::spawn(
-                async move { axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await },
-            )
+            tokio::spawn(listener::serve(listener, router, Limits::default(), clock.clone(), stop))
         };
         tracing::info!(%address, "listening");
         let (engine, grace) = (settings.engine.clone(), settings.engine.grace);
