@@ -186,14 +186,20 @@ mod tests {
         (address, stop, task)
     }
 
+    async fn in_time<T>(work: impl Future<Output = T>) -> T {
+        tokio::select! {
+            done = work => done,
+            () = SystemClock::default().sleep(PATIENCE) => panic!("it does not end"),
+        }
+    }
+
     /// Sends this and reads until the other side ends the connection.
     async fn say(address: SocketAddr, text: &str) -> String {
         let mut stream = TcpStream::connect(address).await.expect("connected");
         stream.write_all(text.as_bytes()).await.expect("sent");
         let mut said = Vec::new();
-        let read = stream.read_to_end(&mut said);
         // A connection that is reset has ended too.
-        let _ = tokio::time::timeout(PATIENCE, read).await.expect("the connection ends");
+        let _ = in_time(stream.read_to_end(&mut said)).await;
         String::from_utf8_lossy(&said).into_owned()
     }
 
@@ -233,7 +239,7 @@ mod tests {
         let late = tokio::spawn(async move { say(address, "GET /late HTTP/1.1\r\nhost: x\r\n\r\n").await });
         SystemClock::default().sleep(millis(100)).await;
         stop.cancel();
-        tokio::time::timeout(secs(10), task).await.expect("it ends although somebody rests").expect("no panic");
+        in_time(task).await.expect("it ends although somebody rests");
         assert!(late.await.expect("no panic").starts_with("HTTP/1.1 200"));
         drop(resting);
     }
