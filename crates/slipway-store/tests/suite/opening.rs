@@ -282,6 +282,7 @@ async fn a_file_that_cannot_be_opened_says_what_to_do() {
     assert!(sentence.contains("check the folder and its permissions"), "{sentence}");
     std::fs::write(&file, "not a database, but long enough to be taken for the header of one: ".repeat(20))
         .expect("written");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("mode");
     let sentence = refused_file(&file).await;
     assert!(sentence.contains("is not a database of this program or is damaged"), "{sentence}");
 }

@@ -18,7 +18,7 @@ use crate::{
         certificates::Pair,
         problems::CORE,
         shoot::{CONFIRM_DELETION, FINALIZER},
-        value::{at, list, name, namespace, text, texts},
+        value::{at, is_deleting, list, name, namespace, text, texts},
     },
 };
 
@@ -67,6 +67,8 @@ pub(super) async fn execute<P: Port>(
         Write::Object(patch) => drop(port.patch(SHOOTS, place, called, "", patch.clone()).await?),
         Write::Authorities { add, drop_old } => authorities(shared, shoot, kept, *add, *drop_old).await?,
         Write::Event { reason, message } => event(shared, shoot, reason, message).await,
+        // Whoever is deleted before its first CA was made never had an API server, and needs none to go.
+        Write::Api(_) if is_deleting(shoot) && kept.authorities.is_empty() => {}
         Write::Api(up) => {
             if *up {
                 shared.endpoints.up(&id, kept).await.map_err(Status::internal)?;

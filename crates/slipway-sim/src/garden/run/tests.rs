@@ -114,6 +114,21 @@ fn remote_shoots(client: &kube::Client) -> Api<kube::api::DynamicObject> {
     Api::namespaced_with(client.clone(), "garden-dev", &kube::core::ApiResource::from_gvk_with_plural(&kind, "shoots"))
 }
 
+/// Its deletion begins before it has a CA, so before it could have an API server.
+#[tokio::test]
+async fn a_shoot_that_is_deleted_in_its_first_moments_goes() {
+    let garden = Garden::start(Options { pace: Pace::Manual, ..Options::default() }).await.expect("garden");
+    let (cluster, client) = (garden.cluster().clone(), garden.client().expect("client"));
+    Cluster::create(&cluster, shoot("shop")).await.expect("created");
+    until(&cluster, "shop", |shoot| text(shoot, "status.lastOperation.state") == "Processing").await;
+    let api = remote_shoots(&client);
+    let confirm = json!({"metadata": {"annotations": {"confirmation.gardener.cloud/deletion": "true"}}});
+    api.patch("shop", &PatchParams::default(), &Patch::Merge(confirm)).await.expect("confirmed");
+    api.delete("shop", &DeleteParams::default()).await.expect("deleted");
+    garden.clock().set_pace(Pace::Scale(3_000.0));
+    until(&cluster, "shop", Value::is_null).await;
+}
+
 #[tokio::test]
 async fn certificates_of_another_shoot_are_refused() {
     let garden = Garden::start(Options::default()).await.expect("garden");
