@@ -96,6 +96,15 @@ impl Landscape {
         let namespaces: Api<DynamicObject> = Api::all_with(landscape.kcp.clone(), &resource("", "v1", "Namespace"));
         let object = serde_json::from_value(namespace).expect("an object");
         namespaces.create(&PostParams::default(), &object).await.expect("a namespace");
+        // A server serves a kind some time after it has taken its definition.
+        for kind in ["Runtime", "GardenerCluster"] {
+            let until_served = async {
+                while landscape.kcp_api(kind).list(&ListParams::default()).await.is_err() {
+                    clock::sleep(Duration::from_millis(20)).await;
+                }
+            };
+            clock::within(PATIENCE, until_served).await.expect("served");
+        }
         landscape
     }
 
