@@ -32,8 +32,9 @@ use super::{
 const WATCH_SECONDS: u64 = 290;
 /// A watch that lived for this long was a good one, even if nothing happened.
 const HEALTHY: Duration = secs(10);
-/// How long to stay away from a server that does not know the kind: somebody has to install it first.
-const NO_KIND_PAUSE: Duration = secs(60);
+/// The longest pause before a server that does not know the kind is asked again: somebody has to install it first. Where
+/// all is installed at once, that is a matter of seconds.
+const NO_KIND_PAUSE_MAX: Duration = secs(60);
 
 /// A projection that can be cached. Written and read again it is the same.
 pub trait Projection: Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -215,7 +216,7 @@ impl<T: Projection> Cache<T> {
                     }
                     report(&source, &error);
                     match error.class {
-                        Class::NoKind => NO_KIND_PAUSE,
+                        Class::NoKind => (secs(1) * 2_u32.pow(failures)).min(NO_KIND_PAUSE_MAX),
                         _ => error.retry_after.unwrap_or((millis(500) * 2_u32.pow(failures)).min(secs(30))),
                     }
                 }
