@@ -143,6 +143,8 @@ impl Model {
         shoot["metadata"]["annotations"][FINISHED] = json!("true");
         shoot["metadata"]["annotations"]["infrastructuremanager.kyma-project.io/input-hash"] =
             json!(draft.input_hash());
+        shoot["metadata"]["annotations"]["infrastructuremanager.kyma-project.io/runtime-uid"] =
+            runtime["metadata"]["uid"].clone();
         let shoot = put(&land.garden, SHOOTS, "shoots", shoot).await?;
         let mut cluster = renamed(&self.cluster, &name);
         let prepared = draft.prepared_hash(&shoot)?;
@@ -150,6 +152,10 @@ impl Model {
         owned(&mut cluster, &runtime);
         let cluster = put(&land.kcp, RUNTIMES, "gardenerclusters", cluster).await?;
         let mut secret = renamed(&self.secret, &name);
+        // It was issued for the model; whoever does not say is believed until its time is over.
+        if let Some(notes) = secret["metadata"]["annotations"].as_object_mut() {
+            notes.remove("operator.kyma-project.io/issued-for");
+        }
         owned(&mut secret, &cluster);
         put(&land.kcp, "", "secrets", secret).await.map(drop)
     }
