@@ -37,7 +37,7 @@ pub(crate) struct Limits {
     pub(crate) head: Duration,
     /// How long a body may take.
     pub(crate) body: Duration,
-    /// Connections at a time; further ones wait until the system takes them for us no longer.
+    /// Connections at a time; further ones wait in the system's queue until one ends.
     pub(crate) connections: usize,
 }
 
